@@ -1,0 +1,28 @@
+# Written by `python -m kafkalike.protocol.stubs` from the table of this module.
+# Arrays of structs are lists. Other arrays are lists when decoded and may be any sequence when
+# encoded. Records are memoryviews when decoded and may be anything with a length when encoded.
+from collections.abc import Sequence, Sized
+from typing import Any
+
+from kafkalike.protocol.schema import Message
+from kafkalike.protocol.structs import Struct
+
+TABLE: str
+
+class SaslHandshakeRequest(Message):
+    mechanism: str
+    def __init__(
+        self,
+        *,
+        mechanism: str = ...,
+    ) -> None: ...
+
+class SaslHandshakeResponse(Message):
+    error_code: int
+    mechanisms: Sequence[str]
+    def __init__(
+        self,
+        *,
+        error_code: int = ...,
+        mechanisms: Sequence[str] = ...,
+    ) -> None: ...
