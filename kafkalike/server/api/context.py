@@ -1,0 +1,64 @@
+"""What a handler knows beside the request itself: who asked, by which listener, and the broker."""
+
+from kafkalike.model.broker import Node
+from kafkalike.network.connection import Connection
+from kafkalike.protocol.errors import BrokerNotAvailableError
+from kafkalike.server.forwarding.mark import is_marked, unmarked
+from kafkalike.server.services import BrokerServices
+
+
+class RequestContext:
+    """One request in hand; made by the dispatcher, gone with the answer."""
+
+    __slots__ = (
+        "api_version",
+        "broker",
+        "client_host",
+        "connection",
+        "header_client_id",
+        "listener_name",
+    )
+
+    def __init__(
+        self,
+        broker: BrokerServices,
+        api_version: int,
+        client_id: str | None,
+        listener_name: str,
+        client_host: str,
+        connection: Connection | None = None,
+    ) -> None:
+        self.broker = broker
+        self.api_version = api_version
+        self.header_client_id = client_id
+        self.listener_name = listener_name
+        self.client_host = client_host
+        self.connection = connection
+
+    @property
+    def client_id(self) -> str | None:
+        """The client's own id, also of a client whose request another broker sent on."""
+        return unmarked(self.header_client_id)
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether another broker sent this request on; then it goes no further."""
+        return is_marked(self.header_client_id)
+
+    @property
+    def is_gateway(self) -> bool:
+        """Whether the client came by a gateway listener, and knows this broker alone."""
+        return self.listener_name in self.broker.config.gateway_listeners
+
+    @property
+    def gateway(self) -> Node:
+        """This broker as the clients of the gateway listener in use see it."""
+        broker = self.broker.metadata_cache.snapshot.brokers.get(self.broker.broker_id)
+        node = None if broker is None else broker.node(self.listener_name)
+        if node is None:
+            raise BrokerNotAvailableError(f"{self.listener_name} is not in the metadata yet")
+        return node
+
+
+class CloseConnection(Exception):
+    """The client must learn that something failed, but expects no answer."""

@@ -1,0 +1,76 @@
+"""Policies: a site's own rules about new topics and altered configurations.
+
+`create.topic.policy.class.name` and `alter.config.policy.class.name` name Python classes, as
+`package.module.ClassName`. An object of the class has `validate(request)`, which raises
+PolicyViolationError with its reason, and may have `configure(properties)`, called once.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from kafkalike.config.broker_config import BrokerConfig
+from kafkalike.config.errors import ConfigError
+from kafkalike.server.config_resource import ConfigResource
+
+
+class CreateTopicMetadata(NamedTuple):
+    """The topic that somebody wants; either partitions and factor are None or the assignments."""
+
+    topic: str
+    num_partitions: int | None
+    replication_factor: int | None
+    replicas_assignments: Mapping[int, Sequence[int]] | None
+    configs: Mapping[str, str]
+
+
+class AlterConfigMetadata(NamedTuple):
+    """The configuration that somebody wants to give a resource."""
+
+    resource: ConfigResource
+    configs: Mapping[str, str | None]
+
+
+class CreateTopicPolicy(Protocol):
+    """Decides about new topics."""
+
+    def validate(self, request: CreateTopicMetadata) -> None:
+        """Raise PolicyViolationError if the topic may not be created like this."""
+
+
+class AlterConfigPolicy(Protocol):
+    """Decides about altered configurations."""
+
+    def validate(self, request: AlterConfigMetadata) -> None:
+        """Raise PolicyViolationError if the configuration may not be altered like this."""
+
+
+def create_topic_policy(config: BrokerConfig) -> CreateTopicPolicy | None:
+    """Build the policy of `create.topic.policy.class.name`, if there is one."""
+    policy: CreateTopicPolicy | None = _configured(config, "create.topic.policy.class.name")
+    return policy
+
+
+def alter_config_policy(config: BrokerConfig) -> AlterConfigPolicy | None:
+    """Build the policy of `alter.config.policy.class.name`, if there is one."""
+    policy: AlterConfigPolicy | None = _configured(config, "alter.config.policy.class.name")
+    return policy
+
+
+def _configured(config: BrokerConfig, key: str) -> Any:  # Any: the class is the site's own
+    class_name = config.value(key)
+    if not class_name:
+        return None
+    module_name, _, name = class_name.rpartition(".")
+    try:
+        policy = getattr(import_module(module_name), name)()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"Invalid value {class_name} for configuration {key}: Class {class_name} could not be "
+            f"found ({error}); give a Python class that can be imported, as package.module.Class."
+        ) from error
+    if not callable(getattr(policy, "validate", None)):
+        raise ConfigError(f"{key}: {class_name} has no method validate(request)")
+    if hasattr(policy, "configure"):
+        policy.configure(config.originals)
+    return policy
