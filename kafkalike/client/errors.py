@@ -1,0 +1,72 @@
+"""The errors of clients, under the names of kafka-python's `kafka.errors` where those differ."""
+
+from kafkalike.client.config import ConfigError
+from kafkalike.client.consumer.offset_store import CommitFailedError
+from kafkalike.client.consumer.positions import NoOffsetForPartitionError
+from kafkalike.client.consumer.subscription_state import IllegalStateError
+from kafkalike.client.producer.producer import ProducerClosedError
+from kafkalike.client.serializers import SerializationError
+from kafkalike.protocol import errors
+from kafkalike.protocol.errors import (
+    GroupAuthorizationError,
+    IllegalGenerationError,
+    KafkaError,
+    NetworkError,
+    NotLeaderOrFollowerError,
+    OffsetOutOfRangeError,
+    ProducerFencedError,
+    RebalanceInProgressError,
+    RecordTooLargeError,
+    RequestTimedOutError,
+    TopicAuthorizationError,
+    TopicExistsError,
+    UnknownMemberIdError,
+    UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
+)
+
+KafkaTimeoutError = RequestTimedOutError
+NoBrokersAvailable = NetworkError
+KafkaConnectionError = NetworkError
+TopicAlreadyExistsError = TopicExistsError
+MessageSizeTooLargeError = RecordTooLargeError
+TopicAuthorizationFailedError = TopicAuthorizationError
+GroupAuthorizationFailedError = GroupAuthorizationError
+NotLeaderForPartitionError = NotLeaderOrFollowerError
+IncompatibleBrokerVersion = UnsupportedVersionError
+KafkaConfigurationError = ConfigError
+InvalidTopicError = errors.InvalidTopicError
+
+__all__ = [
+    "CommitFailedError",
+    "ConfigError",
+    "GroupAuthorizationError",
+    "GroupAuthorizationFailedError",
+    "IllegalGenerationError",
+    "IllegalStateError",
+    "IncompatibleBrokerVersion",
+    "InvalidTopicError",
+    "KafkaConfigurationError",
+    "KafkaConnectionError",
+    "KafkaError",
+    "KafkaTimeoutError",
+    "MessageSizeTooLargeError",
+    "NetworkError",
+    "NoBrokersAvailable",
+    "NoOffsetForPartitionError",
+    "NotLeaderForPartitionError",
+    "OffsetOutOfRangeError",
+    "ProducerClosedError",
+    "ProducerFencedError",
+    "RebalanceInProgressError",
+    "RecordTooLargeError",
+    "RequestTimedOutError",
+    "SerializationError",
+    "TopicAlreadyExistsError",
+    "TopicAuthorizationError",
+    "TopicAuthorizationFailedError",
+    "TopicExistsError",
+    "UnknownMemberIdError",
+    "UnknownTopicOrPartitionError",
+    "UnsupportedVersionError",
+]
