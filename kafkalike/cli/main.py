@@ -1,0 +1,29 @@
+"""The umbrella command `kafkalike`: a table of what there is."""
+
+from typing import Final
+
+import click
+
+from kafkalike.cli.lazy_group import LazyCommand, LazyGroup
+
+_COMMANDS: Final = {
+    "broker": LazyCommand("kafkalike.cli.broker", "broker", "Run a broker in the foreground."),
+    "cluster": LazyCommand(
+        "kafkalike.cli.cluster.group",
+        "cluster",
+        "Start, change and stop a whole cluster on this machine.",
+    ),
+    "zookeeper": LazyCommand(
+        "kafkalike.cli.zookeeper", "zookeeper", "Start, watch and stop a ZooKeeper ensemble."
+    ),
+}
+
+main = LazyGroup(
+    "kafkalike",
+    commands_by_name=_COMMANDS,
+    help="Classic, ZooKeeper-coordinated Apache Kafka 2.8 in Python.",
+)
+click.version_option(package_name="kafkalike", message="%(prog)s %(version)s")(main)
+
+if __name__ == "__main__":
+    main(prog_name="kafkalike")
