@@ -1,0 +1,1 @@
+"""The benchmark: librdkafka in processes of its own against one broker, ours or Apache Kafka's."""

@@ -1,0 +1,56 @@
+"""`scripts/chaos --minutes N --seed S`: faults for a while, then a table and a verdict."""
+
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from random import Random
+
+import click
+
+from tests.chaos.run import Report, plan, run
+
+
+@click.command()
+@click.option("--minutes", type=float, default=30.0, show_default=True)
+@click.option("--seed", type=int, help="Repeats the faults of a run; by default a new one.")
+@click.option("--dir", "directory", type=click.Path(file_okay=False, path_type=Path))
+def main(minutes: float, seed: int | None, directory: Path | None) -> None:
+    """Stop, kill and pause leaders, controllers, followers and ZooKeeper under load."""
+    seed = int(time.time()) if seed is None else seed
+    directory = directory or Path(tempfile.mkdtemp(prefix="kafkalike-chaos-"))
+    until_s = time.monotonic() + minutes * 60
+    click.echo(f"seed {seed}, {minutes:g} minutes, in {directory}")
+    report = run(
+        directory,
+        seed=seed,
+        faults=plan(Random(seed)),
+        is_over=lambda _: time.monotonic() > until_s,
+        say=click.echo,
+    )
+    click.echo(table(report))
+    sys.exit(0 if report.is_good else 1)
+
+
+def table(report: Report) -> str:
+    """Show rounds and the longest unavailability of each kind of fault, and the verdict."""
+    by_kind: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for one in report.rounds:
+        by_kind[one.fault, one.role].append(one.unavailable_s)
+    lines = ["", f"{'fault':7}{'role':18}{'rounds':>7}{'longest unavailability':>24}"]
+    for (fault, role), pauses in sorted(by_kind.items()):
+        lines.append(f"{fault:7}{role:18}{len(pauses):7}{max(pauses):22.1f} s")
+    counts = f"{report.sent} sent, {report.acked} acknowledged, {report.failed} given up"
+    lines += [
+        "",
+        f"{len(report.rounds)} rounds, {counts}",
+        f"verdict: {report.verdict}",
+        *report.problems,
+        f"seed {report.seed}: {'good' if report.is_good else 'BAD'}",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

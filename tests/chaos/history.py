@@ -1,0 +1,46 @@
+"""What clients did and saw while things broke: the raw material of the checker."""
+
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+@dataclass(slots=True)
+class History:
+    """Written by producer and consumer threads, read when they have ended.
+
+    Values are unique over a run, so a value that is read twice was written twice.
+    """
+
+    acked: dict[Place, bytes] = field(default_factory=dict)
+    failed: list[tuple[bytes, str]] = field(default_factory=list)
+    consumed: dict[Place, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+    acked_at_s: list[float] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_acked(self, place: Place, value: bytes, now_s: float) -> None:
+        """A producer was told that a record is at a place."""
+        with self._lock:
+            self.acked[place] = value
+            self.acked_at_s.append(now_s)
+
+    def note_failed(self, value: bytes, why: str) -> None:
+        """A producer gave up: the record may or may not be there."""
+        with self._lock:
+            self.failed.append((value, why))
+
+    def note_consumed(self, place: Place, value: bytes) -> None:
+        """A consumer read a record."""
+        with self._lock:
+            self.consumed[place].add(value)
+
+    def longest_pause_s(self, since_s: float, until_s: float) -> float:
+        """Return the longest time without an acknowledgement between two moments."""
+        with self._lock:
+            times = sorted(t for t in self.acked_at_s if since_s <= t <= until_s)
+        moments = [since_s, *times, until_s]
+        return max(later - earlier for earlier, later in pairwise(moments))

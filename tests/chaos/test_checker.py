@@ -1,0 +1,69 @@
+"""The checker finds each anomaly that is planted, and none in a good history."""
+
+from tests.chaos.checker import check, gaps
+from tests.chaos.history import History
+
+
+def a_history() -> History:
+    history = History()
+    for offset, value in enumerate((b"a", b"b")):
+        history.note_acked((0, offset), value, float(offset))
+        history.note_consumed((0, offset), value)
+    return history
+
+
+FINAL = {(0, 0): b"a", (0, 1): b"b"}
+SENT = (b"a", b"b", b"c")
+
+
+def test_good_history_has_no_anomaly() -> None:
+    assert check(a_history(), FINAL, SENT).is_good
+
+
+def test_acknowledged_record_that_is_gone_is_lost() -> None:
+    verdict = check(a_history(), {(0, 0): b"a"}, SENT)
+    assert verdict.lost == ((0, 1),)
+
+
+def test_acknowledged_record_that_became_another_is_lost() -> None:
+    assert check(a_history(), {**FINAL, (0, 1): b"c"}, SENT).lost == ((0, 1),)
+
+
+def test_value_at_two_places_is_duplicated() -> None:
+    assert check(a_history(), {**FINAL, (1, 0): b"a"}, SENT).duplicated == (b"a",)
+
+
+def test_offset_that_gave_two_values_is_divergent() -> None:
+    history = a_history()
+    history.note_consumed((0, 1), b"c")
+    assert check(history, FINAL, SENT).divergent == ((0, 1),)
+
+
+def test_record_that_was_read_and_taken_back_is_divergent() -> None:
+    history = a_history()
+    history.note_consumed((0, 2), b"c")
+    assert check(history, FINAL, SENT).divergent == ((0, 2),)
+
+
+def test_value_that_nobody_sent_is_invented() -> None:
+    assert check(a_history(), {**FINAL, (0, 2): b"x"}, SENT).invented == (b"x",)
+
+
+def test_record_that_failed_may_be_there_or_not() -> None:
+    history = a_history()
+    history.note_failed(b"c", "timed out")
+    assert check(history, FINAL, SENT).is_good
+    assert check(history, {**FINAL, (0, 2): b"c"}, SENT).is_good
+
+
+def test_gaps_are_found_within_a_partition() -> None:
+    assert gaps({(0, 3): b"", (0, 5): b"", (1, 0): b""}) == [(0, 4)]
+    assert gaps(FINAL) == []
+
+
+def test_longest_pause_counts_from_the_beginning_and_to_the_end() -> None:
+    history = History()
+    for moment in (2.0, 3.0, 9.0):
+        history.note_acked((0, int(moment)), b"", moment)
+    assert history.longest_pause_s(0.0, 10.0) == 6.0
+    assert history.longest_pause_s(-5.0, 3.0) == 7.0
