@@ -48,9 +48,8 @@ class KafkaProducer(Producer):
     ) -> FutureRecordMetadata:
         """Queue a record, waiting for the topic and for room; await the future for its outcome."""
         given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
-        given = self.interceptors.on_send(given)
-        record, size = self.make_record(given)
-        topic, partition = given.topic, given.partition
+        topic, value, key, headers, partition, timestamp_ms = self.interceptors.on_send(given)
+        record, size = self.make_record(topic, value, key, headers, timestamp_ms)
         found = self.topic_now(topic, partition) or await self.topic(topic, partition)
         future = self.append(found, partition, record, size)
         while future is None:

@@ -60,11 +60,11 @@ class KafkaProducer:
         Blocks, for at most `max_block_ms`, only while the topic is not known or the buffer is full.
         """
         core = self._core
-        given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
         if not self._is_plain:
+            given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
             given = core.interceptors.on_send(given)
-        record, size = core.make_record(given)
-        topic, partition = given.topic, given.partition
+            topic, value, key, headers, partition, timestamp_ms = given
+        record, size = core.make_record(topic, value, key, headers, timestamp_ms)
         found = core.topic_now(topic, partition)
         if found is None:
             found = self._thread.run(lambda _: core.topic(topic, partition))

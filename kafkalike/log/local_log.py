@@ -81,7 +81,9 @@ class LocalLog:
             if active.base_offset != new_offset or active.size:
                 raise ValueError(f"{self.directory}: a segment at {new_offset} exists already")
             # An empty active segment whose index is full, or that was just opened: start afresh.
-            self.remove_and_delete_segments([active], reason="log roll")
+            # The snapshot of producers at this offset is still what the next start needs.
+            self.segments.remove(new_offset)
+            self.delete_segment_files([active], is_async=True, keeps_snapshots=True)
         elif new_offset < active.base_offset:
             raise ValueError(f"{self.directory}: {new_offset} is below the active segment {active}")
         else:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from scripts.benchmark.groups import group_sizes, measure_group
 from scripts.benchmark.measure import measure, rss_mb
 from scripts.benchmark.plot import plot
 from scripts.benchmark.report import Report
@@ -14,6 +15,7 @@ from scripts.benchmark.targets import TARGETS, Target
 
 _START = "start to first answer"
 _IDLE = "idle"
+_GROUPS = "group of members: rebalance, heartbeats"
 
 
 @click.command()
@@ -61,6 +63,8 @@ def main(
             report.add(target.name, _IDLE, {"rss_mb": rss_mb(target)})
         _run(targets, [warm_up(is_quick=quick)], None)
         _run(targets, [chosen] * rounds, report)
+        if brokers == 1 and match in _GROUPS:
+            _run_groups(targets, rounds, report, is_quick=quick)
     click.echo(f"\nMedians of {rounds} round(s):\n")
     click.echo(report.table())
     output.mkdir(parents=True, exist_ok=True)
@@ -83,6 +87,17 @@ def _run(targets: list[Target], rounds: list[list[Scenario]], report: Report | N
                 if report is not None:
                     for label, values in figures.items():
                         report.add(target.name, label, values)
+
+
+def _run_groups(targets: list[Target], rounds: int, report: Report, *, is_quick: bool) -> None:
+    """Measure large groups, on every target in turn."""
+    for number in range(1, rounds + 1):
+        for size in group_sizes(is_quick=is_quick):
+            for target in targets:
+                click.echo(f"[measure {number}/{rounds}] {target.name}: group of {size}")
+                figures = measure_group(target, size, f"bench-{number}-{size}")
+                for label, values in figures.items():
+                    report.add(target.name, label, values)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ _METRICS = {
     "p999_ms": ("p99.9 ms", ".2f"),
     "rss_mb": ("RSS MB", ".0f"),
     "start_s": ("start s", ".2f"),
+    "settled_s": ("settled s", ".2f"),
 }
 
 

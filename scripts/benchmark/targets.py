@@ -44,7 +44,11 @@ def kafkalike(directory: Path, count: int) -> Iterator[Target]:
             directory / f"broker-{number}",
             ensemble.connect_string,
             broker_id=number,
-            properties=_PROPERTIES,
+            properties={
+                **_PROPERTIES,
+                "group.initial.rebalance.delay.ms": "0",
+                "offsets.topic.replication.factor": str(min(3, count)),
+            },
         )
         for number in range(1, count + 1)
     ]

@@ -3,6 +3,7 @@
 M57-M63 as their users see them: partitions are shared, offsets are kept, a restart goes on.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -26,6 +27,7 @@ ONE_BROKER = {
 }
 CONSOLE_CONSUMER = "kafka.tools.ConsoleConsumer"
 GROUPS_COMMAND = "kafka.admin.ConsumerGroupCommand"
+VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
 OFFSETS_FORMATTER = "kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter"
 Tools = Callable[..., ToolResult]
 
@@ -310,6 +312,27 @@ def test_java_consumer_goes_on_where_a_python_one_left_off(
     )
     assert sorted(map(int, result.stdout.split())) == numbers(30, 60)
     assert committed(client, group, topic) == 20
+
+
+@pytest.mark.kafka
+def test_java_verifiable_consumer_reads_and_commits(
+    target: Target, client: SimpleClient, topic: str, group: str, apache_kafka_tools: Tools
+) -> None:
+    """M57, M63: with Kafka's own test client, which commits what it has consumed."""
+    command = (
+        *("--bootstrap-server", target.bootstrap_servers, "--topic", topic),
+        *("--group-id", group, "--max-messages", "30", "--reset-policy", "earliest"),
+    )
+    result = apache_kafka_tools(VERIFIABLE_CONSUMER, *command)
+    events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    assigned = [event for event in events if event["name"] == "partitions_assigned"]
+    assert sorted(one["partition"] for one in assigned[-1]["partitions"]) == [0, 1, 2]
+    counts = [event["count"] for event in events if event["name"] == "records_consumed"]
+    assert sum(counts) == 30
+    commits = [event for event in events if event["name"] == "offsets_committed"]
+    assert commits
+    assert all(event["success"] for event in commits)
+    assert [committed(client, group, topic, partition) for partition in range(3)] == [10, 10, 10]
 
 
 @pytest.mark.kafka

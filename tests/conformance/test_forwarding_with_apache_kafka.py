@@ -63,6 +63,7 @@ class Pair:
                 "listeners": ",".join(f"{n}://127.0.0.1:{port}" for n, port in names.items()),
                 "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,REFUSING:PLAINTEXT",
                 "listener.name.refusing.forwarding.enable": "false",
+                "offsets.topic.replication.factor": "1",
             },
         )
         self.ours.port = self.plain

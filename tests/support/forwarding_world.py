@@ -65,6 +65,7 @@ class FakeConnection:
         self.opened_ms = opened_ms
         self.peer_host = "client"
         self.is_open = True
+        self.state: Any = None
         self._told: list[Callable[[], None]] = []
 
     def when_lost(self, tell: Callable[[], None]) -> None:

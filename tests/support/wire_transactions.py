@@ -106,10 +106,9 @@ class WireProducer:
         wait_until(lambda: self.add(topic, *partitions) == ended, 30, "end of the former one")
 
     def write(self, topic: str, *values: bytes, partition: int = 0) -> ErrorCode:
-        """Append a batch in the transaction."""
+        """Append a batch in the transaction; one that fails may be sent again."""
         key = (topic, partition)
         sequence = self._sequences.get(key, 0)
-        self._sequences[key] = sequence + len(values)
         records = wire.batch(
             *values,
             producer_id=self.id,
@@ -125,6 +124,8 @@ class WireProducer:
             partition=partition,
             transactional_id=self.transactional_id,
         )
+        if answer.error_code == ErrorCode.NONE:
+            self._sequences[key] = sequence + len(values)
         return ErrorCode(answer.error_code)
 
     def add_offsets(self, version: int | None = None) -> ErrorCode:

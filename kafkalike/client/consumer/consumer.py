@@ -5,20 +5,18 @@ partitions change hands, and raises what went wrong. Between polls only heartbea
 go on.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from twisted.logger import Logger
-
 from kafkalike.client.consumer.assignors.choice import make_assignors
+from kafkalike.client.consumer.commits import Commits, Committed
 from kafkalike.client.consumer.consumer_config import ConsumerConfig
 from kafkalike.client.consumer.consumer_record import Records
 from kafkalike.client.consumer.fetcher import Fetcher
 from kafkalike.client.consumer.group_membership import GroupMembership
 from kafkalike.client.consumer.notifier import Notifier
 from kafkalike.client.consumer.offset_lookup import OffsetLookup
-from kafkalike.client.consumer.offset_store import CommitFailedError, OffsetStore
+from kafkalike.client.consumer.offset_store import OffsetStore
 from kafkalike.client.consumer.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkalike.client.consumer.positions import Positions
 from kafkalike.client.consumer.rebalance import Rebalance, Run, run_here
@@ -30,12 +28,8 @@ from kafkalike.client.consumer.subscription_state import (
 from kafkalike.client.deadline import within
 from kafkalike.client.kafka_client import KafkaClient
 from kafkalike.model.topic_partition import TopicPartition
-from kafkalike.protocol.errors import InvalidGroupIdError, KafkaError, RequestTimedOutError
+from kafkalike.protocol.errors import InvalidGroupIdError, RequestTimedOutError
 from kafkalike.protocol.messages.metadata import MetadataRequest
-
-log = Logger()
-
-Committed = Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class Consumer:
@@ -51,16 +45,15 @@ class Consumer:
         self.lookup = OffsetLookup(self.client, config.isolation)
         self.fetcher = Fetcher(self.client, config, self.subscription, self._news.notify)
         self._membership: GroupMembership | None = None
-        self._store: OffsetStore | None = None
+        self._commits: Commits | None = None
         self._rebalance: Rebalance | None = None
         if config.group_id is not None:
             self._make_member(config.group_id)
+        store = None if self._commits is None else self._commits.store
         self.positions = Positions(
-            self.client, config, self.subscription, self.lookup, self._store, self._news.notify
+            self.client, config, self.subscription, self.lookup, store, self._news.notify
         )
-        self._next_commit_ms = self.client.time.now_ms() + config.auto_commit_interval_ms
         self._is_prepared = False
-        self._callbacks: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
         self.client.metadata.on_update.append(self._on_metadata)
 
     def _make_member(self, group_id: str) -> None:
@@ -73,9 +66,16 @@ class Consumer:
             wake=self._news.notify,
         )
         self._membership = membership
-        self._store = OffsetStore(membership.link, group_id)
+        self._commits = Commits(
+            self.client,
+            self.config,
+            self.subscription,
+            membership,
+            OffsetStore(membership.link, group_id),
+            self._news.notify,
+        )
         self._rebalance = Rebalance(
-            self.subscription, membership, self._assignors, self._commit_before_rebalance
+            self.subscription, membership, self._assignors, self._commits.before_rebalance
         )
 
     @property
@@ -86,11 +86,11 @@ class Consumer:
         return self._membership
 
     @property
-    def store(self) -> OffsetStore:
-        """The committed offsets of the group."""
-        if self._store is None:
+    def commits(self) -> Commits:
+        """The committed offsets of the group; an error if there is no group."""
+        if self._commits is None:
             raise InvalidGroupIdError("committing needs a group_id: give one to the consumer")
-        return self._store
+        return self._commits
 
     @property
     def group_metadata(self) -> ConsumerGroupMetadata:
@@ -131,7 +131,7 @@ class Consumer:
     async def unsubscribe(self, run: Run = run_here) -> None:
         """Read nothing; leave the group."""
         if self._rebalance is not None and self.subscription.is_by_group:
-            await self._commit_before_rebalance()
+            await self.commits.before_rebalance()
             await self._rebalance.give_up_all(run)
             await self.membership.leave()
         self.subscription.unsubscribe()
@@ -170,24 +170,19 @@ class Consumer:
 
     async def commit(self, offsets: Committed | None = None, timeout_ms: int | None = None) -> None:
         """Commit offsets (those of all records given so far) and wait until that is done."""
-        to_commit = self._to_commit(offsets)
-        if to_commit:
-            await self.client.retrying(lambda: self._commit_once(to_commit), timeout_ms)
+        await self.commits.commit(offsets, timeout_ms)
 
     def commit_async(
         self, offsets: Committed | None = None, callback: Callable[..., Any] | None = None
     ) -> None:
         """Commit in the background; the callback gets (offsets, error or None) in a later poll."""
-        to_commit = self._to_commit(offsets)
-        call = callback or self.config.default_offset_commit_callback
-        self.client.background.start(self._commit_and_tell(to_commit, call), "commit")
+        self.commits.commit_async(offsets, callback)
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Return what the group has committed; nothing for partitions it has not."""
-        wanted = list(partitions)
-        return await self.client.retrying(lambda: self.store.fetch(wanted), timeout_ms)
+        return await self.commits.committed(partitions, timeout_ms)
 
     async def position(self, tp: TopicPartition, timeout_ms: int | None = None) -> int:
         """Return the offset of the next record to be given."""
@@ -225,14 +220,15 @@ class Consumer:
         try:
             if self._rebalance is not None and self.subscription.is_by_group:
                 if autocommit:
-                    await self._commit_before_rebalance()
+                    await self.commits.before_rebalance()
                 await self._rebalance.give_up_all(run)
                 self.membership.close()
                 if self.config.leave_group_on_close:
                     await self.membership.leave()
             elif autocommit and self._membership is not None:
-                await self._commit_before_rebalance()
-            await self._run_callbacks(run)
+                await self.commits.before_rebalance()
+            if self._commits is not None:
+                await self._commits.run_callbacks(run)
         finally:
             if self._membership is not None:
                 self._membership.close()
@@ -240,12 +236,12 @@ class Consumer:
 
     async def _keep_up(self, run: Run) -> None:
         """Do all that only a poll may do."""
-        await self._run_callbacks(run)
         if self._membership is not None:
+            await self.commits.run_callbacks(run)
             self._membership.last_poll_ms = self.client.time.now_ms()
             if self.subscription.is_by_group:
                 await self._keep_up_with_group(run)
-            self._maybe_auto_commit()
+            self.commits.maybe_auto_commit()
         elif self.subscription.is_by_group:
             self._take_all_partitions()
         if self.positions.error is not None:
@@ -318,71 +314,6 @@ class Consumer:
             epoch = found[-1].leader_epoch
             state.leader_epoch = -1 if epoch is None else epoch
 
-    def _to_commit(self, offsets: Committed | None) -> dict[TopicPartition, OffsetAndMetadata]:
-        self.store  # noqa: B018 (raises without a group)
-        if offsets is None:
-            consumed = self.subscription.consumed()
-            return {tp: OffsetAndMetadata(o, "", e) for tp, (o, e) in consumed.items()}
-        return {TopicPartition(*tp): _as_offset(given) for tp, given in offsets.items()}
-
-    async def _commit_once(self, offsets: Committed) -> None:
-        member = self.membership
-        if not self.subscription.is_by_group:
-            await self.store.commit(offsets)
-            return
-        if not member.is_member:
-            raise CommitFailedError(
-                "the offsets cannot be committed: this consumer is not part of an active group"
-            )
-        await self.store.commit(
-            offsets,
-            generation=member.generation,
-            member_id=member.member_id,
-            group_instance_id=self.config.group_instance_id,
-        )
-
-    async def _commit_and_tell(
-        self, offsets: dict[TopicPartition, OffsetAndMetadata], call: Callable[..., Any] | None
-    ) -> None:
-        problem: KafkaError | None = None
-        try:
-            if offsets:
-                await self._commit_once(offsets)
-        except KafkaError as error:
-            problem = error
-            log.debug("commit of {count} offsets: {error}", count=len(offsets), error=error)
-        if call is not None:
-            self._callbacks.append((call, (offsets, problem)))
-            self._news.notify()
-
-    async def _commit_before_rebalance(self) -> None:
-        if not self.config.commits_by_itself or not self.subscription.consumed():
-            return
-        try:
-            await self.commit(timeout_ms=self.config.request_timeout_ms)
-        except KafkaError as error:
-            log.warn("offsets were not committed before the rebalance: {error}", error=error)
-
-    def _maybe_auto_commit(self) -> None:
-        now_ms = self.client.time.now_ms()
-        if not self.config.commits_by_itself or now_ms < self._next_commit_ms:
-            return
-        self._next_commit_ms = now_ms + self.config.auto_commit_interval_ms
-        if self.subscription.consumed():
-            self.commit_async()
-
-    async def _run_callbacks(self, run: Run) -> None:
-        while self._callbacks:
-            call, args = self._callbacks.popleft()
-            await run(call, *args)
-
     def _check_open(self) -> None:
         if self.is_closed:
             raise IllegalStateError("the consumer is closed: make a new one")
-
-
-def _as_offset(given: Any) -> OffsetAndMetadata:
-    if isinstance(given, int):
-        return OffsetAndMetadata(given)
-    epoch = getattr(given, "leader_epoch", -1)
-    return OffsetAndMetadata(given.offset, given.metadata, -1 if epoch is None else epoch)

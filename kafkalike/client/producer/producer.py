@@ -13,7 +13,7 @@ from kafkalike.client.consumer.offsets import ConsumerGroupMetadata, OffsetAndMe
 from kafkalike.client.deadline import within
 from kafkalike.client.kafka_client import KafkaClient
 from kafkalike.client.producer.batch_encoder import RECORD_OVERHEAD_BYTES, PendingRecord
-from kafkalike.client.producer.interceptors import Interceptors, ProducerRecord
+from kafkalike.client.producer.interceptors import Interceptors
 from kafkalike.client.producer.partitioner import make_partitioner
 from kafkalike.client.producer.producer_config import ProducerConfig
 from kafkalike.client.producer.record_accumulator import RecordAccumulator
@@ -57,9 +57,14 @@ class Producer:
         self._is_woken = False
         self._serialize_key = make_serializer(config.key_serializer)
         self._serialize_value = make_serializer(config.value_serializer)
+        self._has_plain_keys = config.key_serializer is None
+        self._has_plain_values = config.value_serializer is None
+        self._partitions: dict[tuple[str, int], TopicPartition] = {}
         self._partitioner = make_partitioner(config.partitioner_class or config.partitioner)
         self.interceptors = Interceptors(config.interceptors)
-        self.accumulator = RecordAccumulator(config.batch_size, config.buffer_memory, self._on_work)
+        self.accumulator = RecordAccumulator(
+            config.batch_size, config.buffer_memory, self.client.time.now_ms, self._on_work
+        )
         sequences = Sequences() if config.is_idempotent else None
         self._sequences = sequences
         self._transactions: TransactionManager | None = None
@@ -80,11 +85,21 @@ class Producer:
             raise ValueError("transactions need a transactional_id: give one to the producer")
         return self._transactions
 
-    def make_record(self, given: ProducerRecord) -> tuple[PendingRecord, int]:
+    def make_record(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        headers: Sequence[tuple[str, bytes | None]] | None,
+        timestamp_ms: int | None,
+    ) -> tuple[PendingRecord, int]:
         """Serialise a record; return it with the most bytes that it can take."""
-        topic, value, key, headers, _, timestamp_ms = given
-        key_bytes = None if key is None else self._serialize_key(topic, key)
-        value_bytes = None if value is None else self._serialize_value(topic, value)
+        # Bytes that need no serialiser are the commonest by far: they save the calls.
+        key_bytes, value_bytes = key, value
+        if key is not None and not (self._has_plain_keys and type(key) is bytes):
+            key_bytes = self._serialize_key(topic, key)
+        if value is not None and not (self._has_plain_values and type(value) is bytes):
+            value_bytes = self._serialize_value(topic, value)
         size = RECORD_OVERHEAD_BYTES
         if key_bytes is not None:
             size += len(key_bytes)
@@ -134,15 +149,11 @@ class Producer:
         accumulator = self.accumulator
         if not accumulator.has_room(size):
             return None
-        now_ms = self.client.time.now_ms()
         if partition is not None:
-            return accumulator.append(
-                TopicPartition(topic.name, partition), record, size, now_ms, True
-            )
+            return accumulator.append(self._tp(topic.name, partition), record, size, True)
         _, key, value, _ = record
         partition = self._partitioner.partition(topic, key, value)
-        tp = TopicPartition(topic.name, partition)
-        future = accumulator.append(tp, record, size, now_ms, False)
+        future = accumulator.append(self._tp(topic.name, partition), record, size, False)
         if future is None:
             partition = self._partitioner.on_new_batch(topic, key, partition)
             if partition not in topic.partitions:
@@ -150,9 +161,15 @@ class Producer:
                     f"the partitioner chose {partition} of topic {topic.name}, which has "
                     f"{len(topic.partitions)} partitions"
                 )
-            tp = TopicPartition(topic.name, partition)
-            future = accumulator.append(tp, record, size, now_ms, True)
+            future = accumulator.append(self._tp(topic.name, partition), record, size, True)
         return future
+
+    def _tp(self, topic: str, partition: int) -> TopicPartition:
+        """Return the one object for a partition: making it anew costs more than finding it."""
+        found = self._partitions.get((topic, partition))
+        if found is None:
+            found = self._partitions[topic, partition] = TopicPartition(topic, partition)
+        return found
 
     def no_room(self) -> RequestTimedOutError:
         """Return the error for a record that found no room in time."""

@@ -17,7 +17,14 @@ from kafkalike.model.topic_partition import TopicPartition
 class RecordAccumulator:
     """Queues of batches; `on_work` is called, in the caller's thread, when a look is due."""
 
-    def __init__(self, batch_size: int, buffer_memory: int, on_work: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        batch_size: int,
+        buffer_memory: int,
+        now_ms: Callable[[], int],
+        on_work: Callable[[], None],
+    ) -> None:
+        self._now_ms = now_ms
         self._batch_size = batch_size
         self._buffer_memory = buffer_memory
         self._on_work = on_work
@@ -34,7 +41,7 @@ class RecordAccumulator:
         return bool(self._room_waiters)
 
     def append(
-        self, tp: TopicPartition, record: PendingRecord, size: int, now_ms: int, may_open: bool
+        self, tp: TopicPartition, record: PendingRecord, size: int, may_open: bool
     ) -> FutureRecordMetadata | None:
         """Add a record to the open batch of a partition, or to a new one if that is allowed.
 
@@ -53,7 +60,7 @@ class RecordAccumulator:
                 return None
             if queue is None:
                 queue = self._queues[tp] = deque()
-            batch = ProducerBatch(tp, now_ms)
+            batch = ProducerBatch(tp, self._now_ms())
             queue.append(batch)
             self._incomplete[batch] = None
             self.used_bytes += size

@@ -11,6 +11,7 @@ from twisted.logger import Logger
 
 from kafkalike.client.broker_connection import BrokerConnection
 from kafkalike.client.kafka_client import BrokerGoneError, KafkaClient
+from kafkalike.client.producer.produce_requests import by_partition, error_of, produce_request
 from kafkalike.client.producer.producer_batch import ProducerBatch
 from kafkalike.client.producer.producer_config import ProducerConfig
 from kafkalike.client.producer.record_accumulator import RecordAccumulator
@@ -22,14 +23,11 @@ from kafkalike.protocol.errors import (
     KafkaError,
     NetworkError,
     RequestTimedOutError,
-    error_for,
 )
 from kafkalike.protocol.messages.produce import (
-    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
 )
 from kafkalike.utils.time import Timer
 
@@ -196,7 +194,10 @@ class Sender:
         return taken
 
     def _send(self, connection: BrokerConnection, batches: list[ProducerBatch]) -> None:
-        request = self._request(batches)
+        request = produce_request(self._config, batches)
+        self.batches_sent += len(batches)
+        self.records_sent += sum(len(batch.records) for batch in batches)
+        self.bytes_sent += sum(batch.size for batch in batches)
         if request.acks == 0:
             self._send_unanswered(connection, request, batches)
             return
@@ -217,26 +218,6 @@ class Sender:
             return
         for batch in batches:
             self._complete(batch, -1, -1)
-
-    def _request(self, batches: list[ProducerBatch]) -> ProduceRequest:
-        topics: dict[str, TopicProduceData] = {}
-        is_transactional = self._transactions is not None
-        for batch in batches:
-            data = batch.encode(self._config.codec, is_transactional)
-            topic = topics.get(batch.tp.topic)
-            if topic is None:
-                topic = topics[batch.tp.topic] = TopicProduceData(name=batch.tp.topic)
-            part = PartitionProduceData(index=batch.tp.partition, records=data)
-            topic.partition_data.append(part)
-            self.records_sent += len(batch.records)
-            self.bytes_sent += len(data)
-        self.batches_sent += len(batches)
-        return ProduceRequest(
-            transactional_id=self._config.transactional_id,
-            acks=self._config.required_acks,
-            timeout_ms=self._config.request_timeout_ms,
-            topic_data=list(topics.values()),
-        )
 
     async def _exchange(
         self, connection: BrokerConnection, request: ProduceRequest, batches: list[ProducerBatch]
@@ -260,11 +241,7 @@ class Sender:
         self.wake()
 
     def _handle_answer(self, answer: ProduceResponse, batches: list[ProducerBatch]) -> None:
-        found = {
-            TopicPartition(topic.name, part.index): part
-            for topic in answer.responses
-            for part in topic.partition_responses
-        }
+        found = by_partition(answer)
         for batch in batches:
             part = found.get(batch.tp)
             if part is None:
@@ -277,9 +254,7 @@ class Sender:
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._complete(batch, part.base_offset, part.log_append_time_ms)
             return
-        texts = [e.batch_index_error_message for e in part.record_errors] + [part.error_message]
-        text = next((text for text in texts if text), str(error_for(code)()))
-        self._handle_error(batch, error_for(code)(f"{batch.tp}: {text}"))
+        self._handle_error(batch, error_of(part, batch.tp))
 
     def _complete(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         if self._sequences is not None:
@@ -357,7 +332,7 @@ class Sender:
         return {
             "record-send-total": self.records_sent,
             "batch-send-total": self.batches_sent,
-            "outgoing-byte-total": self.bytes_sent,
+            "record-byte-total": self.bytes_sent,
             "record-retry-total": self.retries,
             "record-error-total": self.errors,
             "requests-in-flight": sum(self._in_flight.values()),

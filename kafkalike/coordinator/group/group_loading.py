@@ -42,8 +42,8 @@ class GroupLoading:
         self._pending: dict[int, _Commits] = {}
         self.record_count = 0
 
-    def add_batch(self, data: Buffer, position: int, header: BatchHeader) -> None:
-        """Take note of one batch."""
+    def add_batch(self, data: Buffer, position: int, header: BatchHeader) -> Iterator[None]:
+        """Take note of one batch; yields after each record, so that the caller can pause."""
         if header.is_control:
             self._end_transaction(data, position, header)
             return
@@ -59,6 +59,7 @@ class GroupLoading:
                 self._add_record(record, batch_offset, commits)
             except ProtocolError as error:
                 log.warn("record {offset} is skipped: {error}", offset=record.offset, error=error)
+            yield
 
     def _end_transaction(self, data: Buffer, position: int, header: BatchHeader) -> None:
         marker = read_end_txn_marker(data, position, header)

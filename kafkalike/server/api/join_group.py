@@ -34,6 +34,9 @@ async def handle(context: RequestContext, request: JoinGroupRequest) -> JoinGrou
 
 def _join(context: RequestContext, request: JoinGroupRequest) -> JoinGroup:
     version = context.api_version
+    protocols: dict[str, bytes] = {}
+    for protocol in request.protocols:
+        protocols.setdefault(protocol.name, protocol.metadata)  # named twice, the first counts
     # The first version had one timeout for both.
     has_rebalance_timeout = version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
     rebalance_ms = request.rebalance_timeout_ms if has_rebalance_timeout else None
@@ -50,7 +53,7 @@ def _join(context: RequestContext, request: JoinGroupRequest) -> JoinGroup:
         rebalance_timeout_ms=request.session_timeout_ms if rebalance_ms is None else rebalance_ms,
         session_timeout_ms=request.session_timeout_ms,
         protocol_type=request.protocol_type,
-        protocols=tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
+        protocols=tuple(protocols.items()),
     )
 
 

@@ -24,6 +24,7 @@ from kafkalike.server.forwarding.owner_route import (
     group_coordinator,
     transaction_coordinator,
 )
+from kafkalike.server.forwarding.produce_route import ProduceRoute
 
 
 class Route(Protocol):
@@ -36,14 +37,14 @@ class Route(Protocol):
         """Let the API answer, or forward what it cannot answer."""
 
 
-# Whether the records were written is not known: a code that says just that, and may be retried.
+# Whether records were deleted is not known: a code that says just that, and may be retried.
 _UNKNOWN: Final = ErrorCode.REQUEST_TIMED_OUT
 _READ_AGAIN: Final = ErrorCode.NOT_LEADER_OR_FOLLOWER
 _CONSUMER: Final = (CONSUMER_REPLICA_ID,)
 # Before v3 OffsetForLeaderEpoch does not say who asks.
 _NO_FOLLOWER: Final = (CONSUMER_REPLICA_ID, DEBUGGING_REPLICA_ID)
 _BY_LEADER: Final[Mapping[int, Route]] = {
-    ApiKey.PRODUCE: LeaderRoute(layout.PRODUCE, AclOperation.WRITE, outcome_unknown=_UNKNOWN),
+    ApiKey.PRODUCE: ProduceRoute(),
     ApiKey.LIST_OFFSETS: LeaderRoute(
         layout.LIST_OFFSETS,
         AclOperation.DESCRIBE,

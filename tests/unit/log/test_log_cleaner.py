@@ -1,6 +1,7 @@
 """The log cleaner on real files: what is left of a log, and what stops it."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from kafkalike.log.file_records import FileSlice
 from kafkalike.log.log import Log
 from kafkalike.log.log_environment import LogEnvironment
 from kafkalike.protocol.records.compression import CompressionType
+from tests.support.golden import expected_partitions, golden_bytes, partition_dir
 from tests.support.log_builder import (
     NOW_MS,
     a_batch,
@@ -656,3 +658,45 @@ def test_stats_tell_what_was_done(tmp_path: Path) -> None:
     assert stats.bytes_read == 5 * len(a_batch([b"1"], keys=[b"a"]))
     assert "40.0% fewer messages" in stats.summary()
     cleaning.close()
+
+
+# --- a log that Kafka has cleaned
+
+
+@pytest.fixture
+def golden_log(tmp_path: Path) -> Log:
+    """The compacted log of the golden directory: clean up to the active segment at 811."""
+    source = partition_dir("compacted-0")
+    shutil.copytree(source, tmp_path / source.name)
+    shutil.copy(source.parent / "cleaner-offset-checkpoint", tmp_path)
+    log = open_log(tmp_path / source.name, **{**COMPACT, "segment_bytes": 16384})
+    log.update_high_watermark(log.log_end_offset)
+    return log
+
+
+def test_what_kafka_has_cleaned_is_clean(golden_log: Log) -> None:
+    cleaning = Cleaning(golden_log)
+    assert cleaning.checkpoint() == {golden_log.tp: 811}
+    assert not cleaning.clean()
+    cleaning.close()
+
+
+def test_what_kafka_has_cleaned_stays_as_it_is_to_the_byte(golden_log: Log) -> None:
+    first = golden_log.segments.first.log.path
+    before = first.read_bytes()
+    (golden_log.parent_dir / "cleaner-offset-checkpoint").unlink()
+    cleaning = Cleaning(golden_log)
+    assert cleaning.clean()
+    assert first.read_bytes() == before
+    cleaning.close()
+
+
+def test_cleaning_goes_on_where_kafka_has_stopped(golden_log: Log) -> None:
+    wanted = {
+        golden_bytes(record["key"]): record["offset"]
+        for record in expected_partitions()["compacted-0"]["records"]
+    }
+    golden_log.roll(NOW_MS)
+    clean(golden_log)
+    assert {record.key: record.offset for record in records_of(golden_log)} == wanted
+    assert len(records_of(golden_log)) == len(wanted) == 20

@@ -291,3 +291,15 @@ def test_log_start_within_a_transaction_becomes_its_first_unstable_offset(log: L
     log.maybe_increment_log_start_offset(2)
     assert log.first_unstable_offset == 2
     assert log.last_stable_offset == 2
+
+
+def test_producers_survive_a_segment_that_is_rolled_twice(tmp_path: Path) -> None:
+    """The second roll replaces an empty segment, and must not take its snapshot along."""
+    log = open_log(tmp_path / "orders-0")
+    append(log, a_batch(producer_id=3, is_transactional=True))
+    log.roll(NOW_MS)
+    log.roll(NOW_MS)
+    log.close()
+    again = open_log(log.directory)
+    assert again.producer_state.last_entry(3) is not None
+    assert again.first_unstable_offset == 0

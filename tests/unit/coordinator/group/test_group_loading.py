@@ -74,7 +74,8 @@ class Expected:
 def load(data: bytes) -> dict[str, GroupMetadata]:
     loading = GroupLoading(0)
     for position, header in iter_batches(data):
-        loading.add_batch(data, position, header)
+        for _ in loading.add_batch(data, position, header):
+            pass
     return {group.group_id: group for group in loading.groups()}
 
 

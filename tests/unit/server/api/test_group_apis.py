@@ -156,6 +156,14 @@ def test_only_newer_clients_without_instance_id_have_to_come_back(
     assert answer.error_code == code
 
 
+def test_protocol_that_is_named_twice_counts_once() -> None:
+    twice = [JoinGroupRequestProtocol(name="range", metadata=data) for data in (b"one", b"two")]
+    broker = GroupBroker()
+    broker.ask_slowly(join(protocols=twice), 3)
+    (member,) = broker.group.members.values()
+    assert member.supported_protocols == (("range", b"one"),)
+
+
 # --- static members in an old cluster
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kafkalike.cluster.partition import PartitionState
+from kafkalike.model.topic_partition import TopicPartition
 from kafkalike.protocol.errors import ErrorCode
 from kafkalike.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -36,6 +38,7 @@ from kafkalike.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from kafkalike.protocol.records.batch_builder import BatchBuilder
 from kafkalike.server.api.context import CloseConnection
 from kafkalike.server.forwarding.mark import mark
 from tests.support.forwarding_world import TOPIC, World
@@ -227,6 +230,67 @@ def test_requests_of_a_connection_reach_a_leader_in_their_order(world: World) ->
     for timeout_ms, acks in ((1, 0), (2, 0), (3, 1)):
         world.ask(a_produce(THERE, acks=acks, timeout_ms=timeout_ms), connection)
     assert [request.timeout_ms for request in world.channels[2].sent] == [1, 2, 3]
+
+
+def idempotent(partition: int, sequence: int) -> ProduceRequest:
+    builder = BatchBuilder(producer_id=7, producer_epoch=0, base_sequence=sequence)
+    builder.append(1, None, b"v")
+    data = [PartitionProduceData(index=partition, records=builder.build())]
+    topics = [TopicProduceData(name=TOPIC, partition_data=data)]
+    return ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics)
+
+
+@pytest.mark.parametrize("listener_name", ["PLAINTEXT", "GATEWAY"])
+def test_what_stands_behind_a_batch_that_failed_is_not_sent_on(
+    world: World, listener_name: str
+) -> None:
+    """Rule 2: a new leader, which does not know the producer, would take any sequence first."""
+    connection = world.connect(listener_name)
+    first = world.ask(idempotent(THERE, 0), connection)
+    refused = produced({THERE: -1}, code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    world.channels[2].answer(refused)
+    assert outcome(result_of(first)) == {THERE: (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)}
+    world.partition(THERE, leader=1, epoch=1)
+    second = result_of(world.ask(idempotent(THERE, 1), connection))
+    assert outcome(second) == {THERE: (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)}
+    assert world.end_offset(THERE) == 0
+    for sequence in (0, 1):
+        again = result_of(world.ask(idempotent(THERE, sequence), connection))
+        assert outcome(again) == {THERE: (ErrorCode.NONE, sequence)}
+
+
+def test_gateways_client_keeps_its_order_when_this_broker_loses_its_office(world: World) -> None:
+    """Rules 2 and 9: the batch was refused here, the ones behind it are not sent elsewhere."""
+    connection = world.connect("GATEWAY")
+    tp = TopicPartition(TOPIC, HERE)
+    world.replicas.partitions[tp].make_leader(
+        PartitionState(1, 1, (1, 2), 0, (1, 2)), world.time.now_ms()
+    )
+    first = world.ask(idempotent(HERE, 0), connection)
+    assert not first.called, "it waits for the follower"
+    world.partition(HERE, leader=2, epoch=2)
+    world.replicas.complete_delayed(tp)
+    assert outcome(result_of(first)) == {HERE: (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)}
+    second = result_of(world.ask(idempotent(HERE, 1), connection))
+    assert outcome(second) == {HERE: (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)}
+    assert not world.opened
+    world.ask(idempotent(HERE, 0), connection)
+    assert world.channels[2].sent == [idempotent(HERE, 0)]
+
+
+def test_one_gap_holds_up_its_partition_alone(world: World) -> None:
+    connection = world.connect()
+    world.ask(idempotent(THERE, 0), connection)
+    world.channels[2].close()
+    request = idempotent(THERE, 1)
+    request.topic_data[0].partition_data += a_produce(FAR).topic_data[0].partition_data
+    answer = world.ask(request, connection)
+    assert world.channels[3].sent == [a_produce(FAR, acks=-1)]
+    world.channels[3].answer(produced({FAR: 8}))
+    assert outcome(result_of(answer)) == {
+        THERE: (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1),
+        FAR: (ErrorCode.NONE, 8),
+    }
 
 
 # --- the other APIs
