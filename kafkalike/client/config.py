@@ -22,6 +22,8 @@ WITHOUT_EFFECT: Final = frozenset(
         "api_version_auto_timeout_ms",
         "bootstrap_timeout_ms",
         "client_dns_lookup",
+        "connections_max_idle_ms",
+        "enable_incremental_fetch_sessions",
         "kafka_client",
         "metric_group_prefix",
         "metric_reporters",
@@ -57,7 +59,6 @@ class ClientConfig:
     reconnect_backoff_max_ms: int = 1_000
     retry_backoff_ms: int = 100
     metadata_max_age_ms: int = 300_000
-    connections_max_idle_ms: int = 540_000
     socket_connection_setup_timeout_ms: int = 10_000
     security_protocol: str = "PLAINTEXT"
     allow_auto_create_topics: bool = True

@@ -20,7 +20,10 @@ from kafkalike.protocol.api_keys import ApiKey, request_class
 from kafkalike.protocol.error_code import ErrorCode
 from kafkalike.protocol.header import parse_request_header, response_header_bytes
 from kafkalike.protocol.messages import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     api_versions,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -33,6 +36,7 @@ from kafkalike.protocol.messages import (
     offset_fetch,
     produce,
     sync_group,
+    txn_offset_commit,
 )
 from kafkalike.protocol.records.record import Record
 from kafkalike.protocol.records.record_batch import iter_batches, set_base_offset_and_epoch
@@ -292,6 +296,41 @@ class FakeCluster:
         return init_producer_id.InitProducerIdResponse(
             error_code=code, producer_id=-1 if code else 4000, producer_epoch=0
         )
+
+    def _add_partitions_to_txn(self, _: int, request: Any, code: int) -> Message:
+        answer = add_partitions_to_txn.AddPartitionsToTxnResponse()
+        for topic in request.topics:
+            parts = [
+                add_partitions_to_txn.AddPartitionsToTxnPartitionResult(
+                    partition_index=partition, error_code=code
+                )
+                for partition in topic.partitions
+            ]
+            answer.results.append(
+                add_partitions_to_txn.AddPartitionsToTxnTopicResult(name=topic.name, results=parts)
+            )
+        return answer
+
+    def _add_offsets_to_txn(self, _: int, request: Any, code: int) -> Message:
+        return add_offsets_to_txn.AddOffsetsToTxnResponse(error_code=code)
+
+    def _txn_offset_commit(self, _: int, request: Any, code: int) -> Message:
+        answer = txn_offset_commit.TxnOffsetCommitResponse()
+        for topic in request.topics:
+            done = txn_offset_commit.TxnOffsetCommitResponseTopic(name=topic.name)
+            for part in topic.partitions:
+                tp = TopicPartition(topic.name, part.partition_index)
+                self.committed[tp] = part.committed_offset
+                done.partitions.append(
+                    txn_offset_commit.TxnOffsetCommitResponsePartition(
+                        partition_index=part.partition_index, error_code=code
+                    )
+                )
+            answer.topics.append(done)
+        return answer
+
+    def _end_txn(self, _: int, request: Any, code: int) -> Message:
+        return end_txn.EndTxnResponse(error_code=code)
 
     def _fetch(self, broker_id: int, request: Any, code: int) -> Message:
         answer = fetch.FetchResponse()

@@ -54,6 +54,7 @@ class Consumer:
             self.client, config, self.subscription, self.lookup, store, self._news.notify
         )
         self._is_prepared = False
+        self._is_leader = False
         self.client.metadata.on_update.append(self._on_metadata)
 
     def _make_member(self, group_id: str) -> None:
@@ -264,7 +265,7 @@ class Consumer:
             self.fetcher.forget_stale()
         if member.needs_join and not member.is_joining:
             if self.subscription.kind is SubscriptionKind.PATTERN and not self._knows_topics:
-                await self.client.metadata.refresh()
+                return  # The metadata is on its way, and wakes the poll.
             if not self._is_prepared:
                 await rebalance.prepare(run)
                 self._is_prepared = True
@@ -281,8 +282,6 @@ class Consumer:
         }
         if wanted != self.subscription.partitions.keys():
             self.subscription.assign(sorted(wanted))
-
-    _is_leader = False
 
     @property
     def _knows_topics(self) -> bool:
@@ -303,7 +302,7 @@ class Consumer:
             member.request_rejoin("the pattern matches other topics")
         elif self._is_leader and member.is_member and not member.is_joining:
             known = member.partition_counts
-            if known and member.counts_of(frozenset(known) | subscription.topics) != known:
+            if member.counts_of(frozenset(known) | subscription.topics) != known:
                 member.request_rejoin("topics have other partitions")
         self._news.notify()
 

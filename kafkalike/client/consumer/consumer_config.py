@@ -42,7 +42,6 @@ class ConsumerConfig(ClientConfig):
     heartbeat_interval_ms: int = 3_000
     consumer_timeout_ms: float = float("inf")
     exclude_internal_topics: bool = True
-    enable_incremental_fetch_sessions: bool = True
     leave_group_on_close: bool = True
 
     def __post_init__(self) -> None:

@@ -208,8 +208,9 @@ class GroupMembership:
                 told.topics, owned, told.user_data, member.group_instance_id
             )
         wanted = {topic for member in members.values() for topic in member.topics}
-        if self._client.metadata.add_topics(wanted):
-            await self._client.metadata.refresh()
+        metadata = self._client.metadata
+        if metadata.add_topics(wanted) or not wanted <= metadata.snapshot.topics.keys():
+            await metadata.refresh()
         self.partition_counts = self.counts_of(wanted)
         return assignor.assign(self.partition_counts, members)
 
@@ -285,7 +286,6 @@ class GroupMembership:
                 group=self.group_id,
                 ms=self._config.max_poll_interval_ms,
             )
-            self.has_lost_all = bool(self._owned())
             await self.leave()
             self.has_lost_all = bool(self._owned())
             return

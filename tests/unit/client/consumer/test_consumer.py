@@ -390,6 +390,36 @@ def test_leader_rejoins_when_a_topic_grows(cluster: FakeCluster) -> None:
     assert len(consumer.assignment()) == 3
 
 
+def test_topic_that_is_created_after_the_subscription_is_read(cluster: FakeCluster) -> None:
+    consumer = a_consumer(cluster, "later", group_id="g", metadata_max_age_ms=1000)
+    assert read(cluster, consumer) == []
+    cluster.add_topic("later", 1)
+    write(cluster, TopicPartition("later", 0), b"a")
+    assert read(cluster, consumer, 5000) == [b"a"]
+
+
+def test_subscription_can_change(cluster: FakeCluster) -> None:
+    cluster.add_topic("u", 1)
+    consumer = a_consumer(cluster, "t", group_id="g")
+    read(cluster, consumer)
+    consumer.subscribe(["u"])
+    write(cluster, TopicPartition("u", 0), b"a")
+    assert read(cluster, consumer) == [b"a"]
+    assert consumer.assignment() == {TopicPartition("u", 0)}
+
+
+def test_poll_survives_a_cluster_that_is_away(cluster: FakeCluster) -> None:
+    """M53: recovers by itself."""
+    for broker in (1, 2, 3):
+        cluster.stop_broker(broker)
+    consumer = a_consumer(cluster, group_id="g")
+    consumer.subscribe(pattern="t")
+    assert read(cluster, consumer, 3000) == []
+    cluster.down.clear()
+    write(cluster, T0, b"a")
+    assert read(cluster, consumer, 10_000) == [b"a"]
+
+
 def test_close_commits_and_leaves(cluster: FakeCluster) -> None:
     write(cluster, T0, b"a")
     consumer = a_consumer(cluster, "t", group_id="g")
