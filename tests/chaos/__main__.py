@@ -46,6 +46,7 @@ def table(report: Report) -> str:
         "",
         f"{len(report.rounds)} rounds, {counts}",
         f"verdict: {report.verdict}",
+        *report.evidence,
         *report.problems,
         f"seed {report.seed}: {'good' if report.is_good else 'BAD'}",
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 Place = tuple[int, int]
-"""Partition and offset."""
+"""Partition and offset; a negative offset says that the producer was not told where."""
 
 
 @dataclass(slots=True)
@@ -16,7 +16,7 @@ class History:
     Values are unique over a run, so a value that is read twice was written twice.
     """
 
-    acked: dict[Place, bytes] = field(default_factory=dict)
+    acked: dict[bytes, Place] = field(default_factory=dict)
     failed: list[tuple[bytes, str]] = field(default_factory=list)
     consumed: dict[Place, set[bytes]] = field(default_factory=lambda: defaultdict(set))
     acked_at_s: list[float] = field(default_factory=list)
@@ -25,7 +25,7 @@ class History:
     def note_acked(self, place: Place, value: bytes, now_s: float) -> None:
         """A producer was told that a record is at a place."""
         with self._lock:
-            self.acked[place] = value
+            self.acked[value] = place
             self.acked_at_s.append(now_s)
 
     def note_failed(self, value: bytes, why: str) -> None:

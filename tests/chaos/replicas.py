@@ -1,8 +1,30 @@
-"""Whether the replicas of a partition are the same bytes, on disk, when all brokers stopped."""
+"""What is on disk when all brokers have stopped: the same bytes everywhere, and who wrote them."""
 
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
+
+from kafkalike.log.file_records import FileRecords
+from tests.chaos.history import Place
+
+
+class Writer(NamedTuple):
+    """A producer, as brokers know it; sequences begin anew with each epoch."""
+
+    producer_id: int
+    epoch: int
+
+
+def writers(log_dir: Path, topic: str, partitions: int) -> dict[Place, Writer]:
+    """Return who wrote each record of a topic."""
+    return {
+        (number, offset): Writer(header.producer_id, header.producer_epoch)
+        for number in range(partitions)
+        for path in sorted((log_dir / f"{topic}-{number}").glob("*.log"))
+        for _, header in FileRecords(path).headers()
+        for offset in range(header.base_offset, header.next_offset)
+    }
 
 
 def differing_replicas(log_dirs: Iterable[Path], topic: str, partitions: int) -> list[str]:

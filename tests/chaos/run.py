@@ -13,11 +13,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafkalike.launcher.fork_server import ForkServer
 from kafkalike.launcher.local_cluster import LocalCluster
 from kafkalike.launcher.starting import start_brokers, stop_brokers, wait_until_registered
-from tests.chaos.checker import Verdict, check, gaps
+from tests.chaos.checker import Verdict, check, evidence, gaps
 from tests.chaos.history import History
 from tests.chaos.nemesis import FAULTS, ROLES, Nemesis
-from tests.chaos.replicas import differing_replicas
-from tests.chaos.workload import ConsumerThread, ProducerThread, read_all
+from tests.chaos.replicas import differing_replicas, writers
+from tests.chaos.workload import ConsumerThread, OwnProducerThread, ProducerThread, read_all
 from tests.support.ensemble import ensemble_config
 from tests.support.ports import free_port
 
@@ -54,6 +54,7 @@ class Report:
     acked: int = 0
     failed: int = 0
     verdict: Verdict | None = None
+    evidence: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -89,10 +90,11 @@ def run(
         cluster = _start(directory, fork_server, stack)
         history = History()
         nemesis = Nemesis(cluster, fork_server, TOPIC, Random(seed))
-        producers = [
-            ProducerThread(f"p{n}", cluster.bootstrap_servers, TOPIC, PARTITIONS, history)
-            for n in range(2)
-        ]
+        shared = cluster.bootstrap_servers, TOPIC, PARTITIONS, history
+        producers = (
+            ProducerThread("librdkafka", *shared, directory),
+            OwnProducerThread("own", *shared),
+        )
         consumer = ConsumerThread(cluster.bootstrap_servers, TOPIC, PARTITIONS, history)
         for thread in (*producers, consumer):
             thread.start()
@@ -111,10 +113,12 @@ def run(
         sent = [value for producer in producers for value in producer.sent]
         report.sent, report.acked = len(sent), len(history.acked)
         report.failed = len(history.failed)
-        report.verdict = check(history, final, sent)
-        report.problems += [f"gap at {place}" for place in gaps(final)]
         stop_brokers(list(cluster.brokers.values()), lambda _: None)
         log_dirs = [Path(d) for b in cluster.brokers.values() for d in b.log_dirs]
+        written_by = writers(log_dirs[0], TOPIC, PARTITIONS)
+        report.verdict = check(history, final, sent, written_by)
+        report.evidence = evidence(report.verdict, history, final)
+        report.problems += [f"gap at {place}" for place in gaps(final)]
         report.problems += differing_replicas(log_dirs, TOPIC, PARTITIONS)
     return report
 

@@ -1,11 +1,14 @@
-"""Clients under chaos: an idempotent acks=all producer, and a consumer that reads along."""
+"""Clients under chaos: idempotent acks=all producers (librdkafka, ours), and a consumer."""
 
+import logging
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from kafkalike.client import KafkaProducer, RecordMetadata
 from tests.chaos.history import History, Place
 from tests.support.waiting import wait_until
 
@@ -17,7 +20,13 @@ class ProducerThread(threading.Thread):
     """Sends unique values round robin until stopped, and notes what became of each."""
 
     def __init__(
-        self, name: str, bootstrap: str, topic: str, partitions: int, history: History
+        self,
+        name: str,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        history: History,
+        log_directory: Path,
     ) -> None:
         super().__init__(name=name, daemon=True)
         self._topic = topic
@@ -33,8 +42,10 @@ class ProducerThread(threading.Thread):
                 "linger.ms": 2,
                 "delivery.timeout.ms": _DELIVERY_TIMEOUT_MS,
                 "socket.timeout.ms": 10_000,
-                "log_level": 0,
-            }
+                "debug": "eos",
+                "log_level": 7,
+            },
+            logger=_log_file(log_directory / f"{name}.log"),
         )
 
     def run(self) -> None:
@@ -59,10 +70,58 @@ class ProducerThread(threading.Thread):
 
     def _delivered(self, error: KafkaError | None, message: Any) -> None:
         if error is None:
-            place = message.partition(), message.offset()
+            offset = message.offset()
+            place = message.partition(), -1 if offset is None else offset
             self._history.note_acked(place, message.value(), time.monotonic())
         else:
             self._history.note_failed(message.value(), str(error))
+
+    def stop(self) -> None:
+        """Send no more, and wait until every record is acknowledged or given up."""
+        self._stopped.set()
+        self.join(_DELIVERY_TIMEOUT_MS / 1000 + 30)
+        assert not self.is_alive(), f"{self.name} did not end"
+
+
+class OwnProducerThread(threading.Thread):
+    """The same with our own client library."""
+
+    def __init__(
+        self, name: str, bootstrap: str, topic: str, partitions: int, history: History
+    ) -> None:
+        super().__init__(name=name, daemon=True)
+        self._topic = topic
+        self._partitions = partitions
+        self._history = history
+        self._stopped = threading.Event()
+        self.sent: list[bytes] = []
+        self._producer = KafkaProducer(
+            bootstrap_servers=bootstrap,
+            enable_idempotence=True,
+            acks="all",
+            linger_ms=2,
+            delivery_timeout_ms=_DELIVERY_TIMEOUT_MS,
+            request_timeout_ms=10_000,
+        )
+
+    def run(self) -> None:
+        """Send at a steady rate; a full buffer blocks."""
+        number = 0
+        while not self._stopped.wait(1 / _RATE_PER_S):
+            value = f"{self.name}-{number}".encode()
+            future = self._producer.send(self._topic, value, partition=number % self._partitions)
+            self.sent.append(value)
+            number += 1
+            future.add_callback(self._delivered, value)
+            future.add_errback(self._failed, value)
+        self._producer.close(_DELIVERY_TIMEOUT_MS / 1000 + 10)
+
+    def _delivered(self, value: bytes, metadata: RecordMetadata) -> None:
+        place = metadata.partition, metadata.offset
+        self._history.note_acked(place, value, time.monotonic())
+
+    def _failed(self, value: bytes, error: Exception) -> None:
+        self._history.note_failed(value, str(error))
 
     def stop(self) -> None:
         """Send no more, and wait until every record is acknowledged or given up."""
@@ -122,6 +181,15 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[Place, bytes]:
     wait_until(is_all_read, 120, f"{sum(ends.values())} records")
     consumer.close()
     return final
+
+
+def _log_file(path: Path) -> logging.Logger:
+    """Keep what librdkafka says of its sequences: it tells why a producer began a new epoch."""
+    logger = logging.Logger(path.stem)
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger.addHandler(handler)
+    return logger
 
 
 def _consumer(bootstrap: str) -> Consumer:

@@ -6,6 +6,7 @@ has every record once, whatever happens on the way.
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
@@ -46,7 +47,10 @@ def read_values(
 
 
 class TransactionalCopier:
-    """Copies a topic to another of as many partitions; one transaction for each round."""
+    """Copies a topic to another of as many partitions; one transaction for each round.
+
+    Who wants to know more overrides `transform` and the methods `on_...`.
+    """
 
     def __init__(
         self,
@@ -57,30 +61,50 @@ class TransactionalCopier:
         transactional_id: str = "copier",
         group: str = "copiers",
         transaction_timeout_ms: int = 60_000,
+        debug: str = "",
     ) -> None:
-        self._servers = bootstrap_servers
         self._source = source
         self._target = target
         self._transactional_id = transactional_id
         self._group = group
         self._transaction_timeout_ms = transaction_timeout_ms
+        self._settings = {"bootstrap.servers": bootstrap_servers, "debug": debug}
         self.transactions = 0
         self.aborts = 0
+        self._was_rebalanced = False
         self._connect()
 
+    # Any: a message of librdkafka, which has no type of its own to name here.
+    def transform(self, message: Any) -> bytes | None:
+        """Return the value to write for a message."""
+        value: bytes | None = message.value()
+        return value
+
+    def on_begin(self, count: int) -> None:
+        """Hear of a transaction with so many messages."""
+
+    def on_written(self) -> None:
+        """Act between the last write of a transaction and its end."""
+
+    def on_end(self, outcome: str) -> None:
+        """Hear what became of the transaction: committed, aborted or unknown."""
+
+    def on_fatal(self, error: KafkaError) -> None:
+        """Hear that the producer cannot go on; another one takes its place."""
+
     def _connect(self) -> None:
-        self._producer = Producer(
+        self.producer = Producer(
             {
-                "bootstrap.servers": self._servers,
+                **self._settings,
                 "transactional.id": self._transactional_id,
                 "transaction.timeout.ms": self._transaction_timeout_ms,
                 "linger.ms": 0,
             }
         )
-        self._producer.init_transactions(_TIMEOUT_S)
+        self.producer.init_transactions(_TIMEOUT_S)
         self._consumer = Consumer(
             {
-                "bootstrap.servers": self._servers,
+                **self._settings,
                 "group.id": self._group,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
@@ -88,7 +112,12 @@ class TransactionalCopier:
                 "session.timeout.ms": 6_000,
             }
         )
-        self._consumer.subscribe([self._source])
+        self._consumer.subscribe(
+            [self._source], on_assign=self._on_rebalance, on_revoke=self._on_rebalance
+        )
+
+    def _on_rebalance(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._was_rebalanced = True
 
     def copy(
         self,
@@ -99,51 +128,69 @@ class TransactionalCopier:
     ) -> None:
         """Copy until told to stop; every so many transactions, abort one and do it again."""
         while not is_done():
+            self._was_rebalanced = False
             messages = self._consumer.consume(size, timeout=0.5)
             taken = [message for message in messages if message.error() is None]
-            if taken:
+            if self._was_rebalanced and taken:
+                # Some may be of partitions that are another's by now.
+                self._rewind()
+            elif taken:
                 wants_abort = aborts_every is not None and self.transactions % aborts_every == 1
                 self._copy_in_transaction(taken, wants_abort=wants_abort)
 
-    # Any message of librdkafka; it has no type of its own to name here.
-    def _copy_in_transaction(self, messages: list, *, wants_abort: bool) -> None:  # type: ignore[type-arg]
+    def _copy_in_transaction(self, messages: list[Any], *, wants_abort: bool) -> None:
         self.transactions += 1
+        self.on_begin(len(messages))
         try:
-            self._producer.begin_transaction()
+            self.producer.begin_transaction()
             for message in messages:
-                self._producer.produce(
-                    self._target, message.value(), message.key(), partition=message.partition()
+                self.producer.produce(
+                    self._target,
+                    self.transform(message),
+                    message.key(),
+                    partition=message.partition(),
                 )
+            self.on_written()
             if wants_abort:
                 self._abort()
                 return
-            self._producer.send_offsets_to_transaction(
+            self.producer.send_offsets_to_transaction(
                 self._consumer.position(self._consumer.assignment()),
                 self._consumer.consumer_group_metadata(),
                 _TIMEOUT_S,
             )
-            self._producer.commit_transaction(_TIMEOUT_S)
+            self.producer.commit_transaction(_TIMEOUT_S)
+            self.on_end("committed")
         except KafkaException as error:
             self._recover(error.args[0])
 
     def _recover(self, error: KafkaError) -> None:
         """Go on from what is committed: with the same producer if it can, else with a new one."""
+        if error.fatal():
+            self.on_fatal(error)
         if error.fatal() or not error.txn_requires_abort():
             self.aborts += 1
-            self.close()
-            self._connect()
+            self.reconnect()
         else:
             self._abort()
 
     def _abort(self) -> None:
         self.aborts += 1
         try:
-            self._producer.abort_transaction(_TIMEOUT_S)
-        except KafkaException:
-            self.close()
-            self._connect()
+            self.producer.abort_transaction(_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].fatal():
+                self.on_fatal(error.args[0])
+            self.reconnect()
             return
+        self.on_end("aborted")
         self._rewind()
+
+    def reconnect(self) -> None:
+        """Go on with another producer and consumer; what became of the transaction is not known."""
+        self.on_end("unknown")
+        self.close()
+        self._connect()
 
     def _rewind(self) -> None:
         """Read again what was not committed."""
