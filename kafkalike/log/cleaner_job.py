@@ -155,7 +155,7 @@ class CleaningJob:
         self, overflow: LogSegmentOffsetOverflowError, now_ms: int
     ) -> None:
         log = self._log
-        overflowed = [segment for segment in log.segments if segment.has_overflow()]
+        overflowed = [each for each in list(log.segments)[:-1] if each.has_overflow()]
         if not overflowed:
             raise overflow
         for segment in overflowed:

@@ -7,9 +7,10 @@ from kafkalike.utils.blocking import RunBlocking
 from kafkalike.utils.slices import advance
 from kafkalike.utils.time import Time
 
-PAUSE_MS = 1
-"""Between two slices of a millisecond: what comes in mostly finds the reactor free, and a cleaning
-takes no more than half of the broker's time."""
+PAUSE_MS = 2
+"""Between two slices of half a millisecond: what comes in mostly finds the reactor free, so that
+nobody sees at his latencies whether logs are being cleaned (measured with a producer's requests).
+Without it the cleaner is three times as fast, and half of all requests wait for it."""
 _CHECK_INTERVAL_MS = 100
 """How long a throttled cleaning may take to notice that it is to stop."""
 

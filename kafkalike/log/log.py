@@ -118,17 +118,11 @@ class Log(LogAppender):
                 f"Received request for offset {start_offset} for partition {self.tp}, but we only "
                 f"have log segments in the range {self.log_start_offset} to {self.log_end_offset}."
             )
-        if isolation is FetchIsolation.LOG_END:
-            max_offset = self._local.next_offset_metadata
-        elif isolation is FetchIsolation.HIGH_WATERMARK:
-            max_offset = self.high_watermark_metadata
-        else:
-            max_offset = self.last_stable_offset_metadata
         try:
             return self._local.read(
                 start_offset,
                 max_length,
-                max_offset,
+                self.fetchable_end(isolation),
                 min_one_message=min_one_message,
                 include_aborted_txns=isolation is FetchIsolation.TXN_COMMITTED,
             )

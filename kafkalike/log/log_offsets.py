@@ -8,7 +8,7 @@ from pathlib import Path
 
 from twisted.logger import Logger
 
-from kafkalike.log.fetch_data_info import LogOffsetSnapshot
+from kafkalike.log.fetch_data_info import FetchIsolation, LogOffsetSnapshot
 from kafkalike.log.local_log import LocalLog
 from kafkalike.log.log_environment import LogEnvironment
 from kafkalike.log.log_offset_metadata import LogOffsetMetadata
@@ -172,6 +172,14 @@ class LogOffsets:
             self._first_unstable_offset = LogOffsetMetadata(offset)
 
     # --- all together
+
+    def fetchable_end(self, isolation: FetchIsolation) -> LogOffsetMetadata:
+        """Return how far a read with this isolation may go."""
+        if isolation is FetchIsolation.LOG_END:
+            return self._local.next_offset_metadata
+        if isolation is FetchIsolation.HIGH_WATERMARK:
+            return self.high_watermark_metadata
+        return self.last_stable_offset_metadata
 
     def fetch_offset_snapshot(self) -> LogOffsetSnapshot:
         """Return all offsets and where they lie."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 from kafkalike.cluster.partition import Partition
-from kafkalike.log.fetch_data_info import FetchIsolation, LogOffsetSnapshot
 from kafkalike.log.log_offset_metadata import LogOffsetMetadata
 from kafkalike.model.topic_partition import TopicPartition
 from kafkalike.protocol.errors import KafkaError
@@ -56,10 +55,8 @@ class DelayedFetch(DelayedOperation):
         """Count the bytes of one partition; None if the answer must go out now."""
         partition = self._partition(read.tp)
         epoch = read.request.current_leader_epoch
-        snapshot = partition.fetch_offset_snapshot(
-            epoch, only_from_leader=self._params.only_from_leader
-        )
-        end = end_offset(snapshot, self._params.isolation)
+        log = partition.local_log_with_epoch(epoch, only_from_leader=self._params.only_from_leader)
+        end = log.fetchable_end(self._params.isolation)
         if end.message_offset == fetched.message_offset:
             # The high watermark may lie on the segment before one that was just rolled.
             return 0
@@ -71,12 +68,3 @@ class DelayedFetch(DelayedOperation):
         if fetched.message_offset > end.message_offset or self._is_held_up(partition):
             return 0
         return min(end.position_diff(fetched), read.request.partition_max_bytes)
-
-
-def end_offset(snapshot: LogOffsetSnapshot, isolation: FetchIsolation) -> LogOffsetMetadata:
-    """Return how far a read with this isolation may go."""
-    if isolation is FetchIsolation.LOG_END:
-        return snapshot.log_end_offset
-    if isolation is FetchIsolation.HIGH_WATERMARK:
-        return snapshot.high_watermark
-    return snapshot.last_stable_offset

@@ -211,7 +211,7 @@ class ReplicaManager:
             operation = DelayedProduce(
                 statuses, self.partition_or_error, lambda: waiting.callback(None)
             )
-            self._produce_purgatory.try_complete_else_watch(operation, keys, timeout_ms)
+            self._produce_purgatory.watch(operation, keys, timeout_ms)
             await waiting
 
     # --- fetch

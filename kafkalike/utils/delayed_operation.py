@@ -66,13 +66,19 @@ class DelayedOperationPurgatory:
         """Complete now if possible, else watch under the keys until the deadline."""
         if operation.is_completed or operation.try_complete():
             return True
+        self.watch(operation, keys, timeout_ms)
+        return False
+
+    def watch(
+        self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float
+    ) -> None:
+        """Watch under the keys until the deadline; for those who have just looked themselves."""
         watched_under = tuple(keys)
         for key in watched_under:
             self._watchers.setdefault(key, {})[operation] = None
         # Whoever completes it, it is forgotten under all its keys: some may never be checked again.
         operation._forget = lambda: self._unwatch(operation, watched_under)
         operation._timer = self._time.call_later_ms(timeout_ms, operation._expire)
-        return False
 
     def check_and_complete(self, key: Hashable) -> int:
         """Let all that wait under this key look again; return how many completed."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from time import perf_counter
 from typing import NamedTuple
 
-SLICE_S = 0.001
+SLICE_S = 0.0005
 
 
 class Slice(NamedTuple):

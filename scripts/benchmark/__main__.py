@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from scripts.benchmark.cleaning import measure_cleaning
 from scripts.benchmark.groups import group_sizes, measure_group
 from scripts.benchmark.measure import measure, rss_mb
 from scripts.benchmark.plot import plot
@@ -16,6 +17,7 @@ from scripts.benchmark.targets import TARGETS, Target
 _START = "start to first answer"
 _IDLE = "idle"
 _GROUPS = "group of members: rebalance, heartbeats"
+_CLEANING = "latency while a log is cleaned"
 
 
 @click.command()
@@ -65,6 +67,8 @@ def main(
         _run(targets, [chosen] * rounds, report)
         if brokers == 1 and match in _GROUPS:
             _run_groups(targets, rounds, report, is_quick=quick)
+        if brokers == 1 and match in _CLEANING:
+            _run_cleaning(targets, rounds, report, is_quick=quick)
     click.echo(f"\nMedians of {rounds} round(s):\n")
     click.echo(report.table())
     output.mkdir(parents=True, exist_ok=True)
@@ -98,6 +102,16 @@ def _run_groups(targets: list[Target], rounds: int, report: Report, *, is_quick:
                 figures = measure_group(target, size, f"bench-{number}-{size}")
                 for label, values in figures.items():
                     report.add(target.name, label, values)
+
+
+def _run_cleaning(targets: list[Target], rounds: int, report: Report, *, is_quick: bool) -> None:
+    """Measure what others notice of the cleaner, on every target in turn."""
+    for number in range(1, rounds + 1):
+        for target in targets:
+            click.echo(f"[measure {number}/{rounds}] {target.name}: {_CLEANING}")
+            figures = measure_cleaning(target, f"bench-{number}", is_quick=is_quick)
+            for label, values in figures.items():
+                report.add(target.name, label, values)
 
 
 if __name__ == "__main__":

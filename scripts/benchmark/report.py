@@ -22,6 +22,7 @@ _METRICS = {
     "rss_mb": ("RSS MB", ".0f"),
     "start_s": ("start s", ".2f"),
     "settled_s": ("settled s", ".2f"),
+    "cleaned_s": ("cleaned s", ".1f"),
 }
 
 

@@ -10,7 +10,11 @@ from tests.support.broker import Broker
 from tests.support.ensemble import start_ensemble
 
 # The same for everybody; the rest are Kafka's defaults. Deleted topics go soon, to free the disk.
-_PROPERTIES = {"auto.create.topics.enable": "false", "log.segment.delete.delay.ms": "1000"}
+_PROPERTIES = {
+    "auto.create.topics.enable": "false",
+    "log.segment.delete.delay.ms": "1000",
+    "log.cleaner.backoff.ms": "1000",
+}
 
 # What Kafka's own start script gives the JVM (bin/kafka-run-class.sh, kafka-server-start.sh).
 _JVM_OPTIONS = (

@@ -64,11 +64,16 @@ class Kind(NamedTuple):
     has_transactions: bool = False
     is_rebuilt_alike: bool = True
     """Whether batches are the same to the byte: no two codecs compress alike."""
+    tombstones_go: bool = True
 
 
 KINDS = {
     "plain": Kind(),
     "transactions": Kind(has_transactions=True),
+    "retained": Kind(
+        {"delete.retention.ms": "3600000"}, has_transactions=True, tombstones_go=False
+    ),
+    "compact-delete": Kind({"cleanup.policy": "compact,delete"}),
     "compressed": Kind(codecs=tuple(CODECS), is_rebuilt_alike=False),
     "append-time": Kind({"message.timestamp.type": "LogAppendTime"}),
     "format-v0": Kind({"message.format.version": "0.9.0"}),
@@ -91,8 +96,12 @@ class History:
         self._random = Random(seed)
         self._sequences: dict[int, int] = {}
         self._open: set[int] = set()
+        self._round = 0
 
     def write(self, batches: int) -> None:
+        for value in (b"x", None):
+            self._send(self._batch([(b"gone %d" % self._round, value)]))
+        self._round += 1
         for _ in range(batches):
             if self._kind.has_transactions and self._random.random() < 0.7:
                 self._write_in_transaction()
@@ -118,7 +127,8 @@ class History:
         builder = BatchBuilder(compression=self._random.choice(self._kind.codecs), **options)
         for key, value in pairs or self._pairs():
             later_ms = self._random.randrange(5000)
-            headers = [("h", b"x")] if not self._kind.configs and later_ms % 3 == 0 else []
+            has_headers = "message.format.version" not in self._kind.configs and later_ms % 3 == 0
+            headers = [("h", b"x")] if has_headers else []
             builder.append(wire.now_ms() + later_ms, key, value, headers)
         return builder.build()
 
@@ -164,8 +174,8 @@ class Peer:
         self.target = Target(APACHE_KAFKA, kafka.ports[1])
         self.log_dir = log_dir
 
-    def set_ratio(self, client: SimpleClient, topic: str, ratio: str) -> None:
-        config = AlterableConfig(name=RATIO, config_operation=0, value=ratio)
+    def alter(self, client: SimpleClient, topic: str, key: str, value: str) -> None:
+        config = AlterableConfig(name=key, config_operation=0, value=value)
         resource = AlterConfigsResource(resource_type=2, resource_name=topic, configs=[config])
         (answer,) = client.send(IncrementalAlterConfigsRequest(resources=[resource])).responses
         assert answer.error_code == ErrorCode.NONE
@@ -188,9 +198,9 @@ class Peer:
         return to / f"{topic}-0"
 
     def clean(self, client: SimpleClient, topic: str, up_to: int) -> None:
-        self.set_ratio(client, topic, "0.0")
+        self.alter(client, topic, RATIO, "0.0")
         wait_until(lambda: self.clean_offset(topic) == up_to, 60, f"cleaning of {topic}")
-        self.set_ratio(client, topic, "1.0")
+        self.alter(client, topic, RATIO, "1.0")
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +307,9 @@ def test_files_are_as_old_as_kafkas(outcomes: list[Outcome]) -> None:
 
 
 def test_histories_have_what_they_are_for(outcomes: list[Outcome]) -> None:
-    """Tombstones go in a later round, and with transactions there are empty batches and markers."""
+    """Tombstones go in a later round unless they are retained; with transactions there are markers,
+    and in the end batches without records.
+    """
     before, kafkas, _, kind = outcomes[-1]
     assert any(record.value is None for record in before)
     batches = read(kafkas)
@@ -305,11 +317,34 @@ def test_histories_have_what_they_are_for(outcomes: list[Outcome]) -> None:
     old = {record.offset for record in outcomes[0].before if record.value is None}
     left = {record.offset for _, records in batches for record in records}
     assert old - left
+    gone = {record.key for _, records in batches for record in records if record.value is None}
+    assert (b"gone 0" in gone) is not kind.tombstones_go
     if kind.has_transactions:
         closed = [header for header, _ in batches if header.last_offset < closed_end]
         assert any(header.is_control for header in closed)
-        assert any(not header.record_count for header in closed)
+        if kind.tombstones_go:
+            assert any(not header.record_count for header in closed)
         assert closed_segments(kafkas, ".txnindex")
+
+
+def test_compact_and_delete_keeps_the_same_segments(peer: Peer, tmp_path: Path) -> None:
+    """What is compacted goes by size and age too, with `cleanup.policy=compact,delete`."""
+    configs = {**CONFIGS, "cleanup.policy": "compact,delete"}
+    with peer.target.connect() as client:
+        topic = wire.create_topic(client, "compact-and-delete", configs=configs)
+        History(client, topic, KINDS["plain"], seed=1).write(60)
+        ours = peer.copy(topic, tmp_path / "ours")
+        before = {path.name for path in ours.glob("*.log")}
+        log = load(ours, {**configs, "retention.bytes": "8000"})
+        log.delete_old_segments(wire.now_ms())
+        left = {segment.log.path.name for segment in log.segments}
+        log.close()
+        assert 1 < len(left) < len(before)
+        peer.alter(client, topic, "retention.bytes", "8000")
+        directory = peer.log_dir / f"{topic}-0"
+        wait_until(
+            lambda: {path.name for path in directory.glob("*.log")} == left, 60, f"only {left}"
+        )
 
 
 COMPLAINTS = re.compile(r"mismatch|out of order|not found|corrupt|isvalid: false|Exception", re.I)

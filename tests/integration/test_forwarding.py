@@ -394,15 +394,20 @@ class Idempotent:
         return ErrorCode(done.error_code)
 
 
+def kill_and_restart(three: ForwardingCluster, broker_id: int) -> None:
+    three.brokers[broker_id].kill()
+    three.restart(broker_id)
+
+
 def test_idempotent_sequences_keep_their_order_under_leader_changes(
     three: ForwardingCluster,
 ) -> None:
     """Rules 2 and 5: through the hop every record comes once, in order, whoever leads."""
     topic = three.create_topic([1, 2], configs={"min.insync.replicas": "1"})
-    changes = [
+    changes: list[Callable[[], None]] = [
         lambda: three.move_leader(topic, 0, to=2),
         lambda: three.move_leader(topic, 0, to=1),
-        lambda: (three.brokers[1].kill(), three.restart(1)),
+        lambda: kill_and_restart(three, 1),
         lambda: three.move_leader(topic, 0, to=2),
     ]
     failures: list[BaseException] = []

@@ -1,5 +1,6 @@
 """A log cleaner for tests: everything at once, on a clock that goes by itself."""
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,16 @@ COMPACT: dict[str, Any] = {
     "min_cleanable_dirty_ratio": 0.0,
 }
 
+UPDATES: list[KeyValue] = [
+    (b"a", b"1"),
+    (b"b", b"2"),
+    (b"a", b"3"),
+    (b"c", b"4"),
+    (b"b", b"5"),
+]
+LATEST = [(2, b"a", b"3"), (3, b"c", b"4"), (4, b"b", b"5")]
+"""What compaction leaves of them."""
+
 
 class PassingTime(Time):
     """Time in which nobody has to wait: a sleep is over at once, and the clock is further."""
@@ -44,11 +55,12 @@ class PassingTime(Time):
 
 
 class Cleaning:
-    """A cleaner for some logs of one log directory; `between_slices` is called in its pauses."""
+    """A cleaner for logs of one log directory; before it goes to a thread it lets a test act."""
 
     def __init__(self, *logs: Log, **settings: Any) -> None:
         self.time = PassingTime()
         self.failures: list[tuple[Path, str, OSError]] = []
+        self.blocking_calls = 0
         self.before_blocking: Callable[[], None] = lambda: None
         self.pool = LogPool()
         for log in logs:
@@ -62,8 +74,10 @@ class Cleaning:
         )
         self.log_dir = LogDir(logs[0].parent_dir)
         run(self.cleaner.startup([self.log_dir]))
+        self.blocking_calls = 0
 
     def _run_blocking(self, call: Callable[..., Any], *args: Any) -> Awaitable[Any]:
+        self.blocking_calls += 1
         self.before_blocking()
         return run_at_once(call, *args)
 
@@ -107,3 +121,20 @@ def put(log: Log, *pairs: KeyValue, timestamp: int = NOW_MS) -> None:
 def pairs_of(records: Sequence[Any]) -> list[tuple[int, bytes | None, bytes | None]]:
     """Return offset, key and value of records."""
     return [(record.offset, record.key, record.value) for record in records]
+
+
+def append_in_transaction(log: Log, producer_id: int, key: bytes, sequence: int = 0) -> None:
+    """Append a record of a transaction that is still open."""
+    options = {"producer_id": producer_id, "base_sequence": sequence, "is_transactional": True}
+    append(log, a_batch(keys=[key], **options))
+
+
+def modify(log: Log, at_ms: int) -> None:
+    """Say that all closed segments were written at a time."""
+    for segment in list(log.segments)[:-1]:
+        os.utime(segment.log.path, ns=(at_ms * 10**6, at_ms * 10**6))
+
+
+def files_of(log: Log, *suffixes: str) -> set[str]:
+    """Return the names of a log's files that end so."""
+    return {path.name for path in log.directory.iterdir() if path.suffix in suffixes}

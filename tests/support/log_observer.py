@@ -4,6 +4,8 @@
 takes it with the `logged_failures` fixture and calls `expect()`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import cast
 
 from twisted.logger import ILogObserver, LogEvent, LogLevel, formatEvent, globalLogPublisher
@@ -50,3 +52,20 @@ def _text(event: LogEvent) -> str:
     failure = event.get("log_failure")
     trace = failure.getTraceback() if failure is not None else ""
     return f"[{event.get('log_namespace')}] {formatEvent(event)}\n{trace}".rstrip()
+
+
+@contextmanager
+def observed(namespace: str) -> Iterator[list[str]]:
+    """Gather the texts that a logger writes meanwhile."""
+    lines: list[str] = []
+
+    def take(event: LogEvent) -> None:
+        if event.get("log_namespace") == namespace:
+            lines.append(formatEvent(event))
+
+    observer = cast(ILogObserver, take)  # as above
+    globalLogPublisher.addObserver(observer)
+    try:
+        yield lines
+    finally:
+        globalLogPublisher.removeObserver(observer)

@@ -101,6 +101,11 @@ class RecordAccumulator:
             or bool(self._room_waiters)
         )
 
+    def close(self, batch: ProducerBatch) -> None:
+        """Let nothing more be added to a batch: it is about to be numbered and sent."""
+        with self._lock:
+            batch.is_closed = True
+
     def take(self, batch: ProducerBatch) -> None:
         """Take the head of a queue to send it; nothing is added to it any more."""
         with self._lock:

@@ -182,6 +182,8 @@ class Sender:
                 break
             if self._transactions is not None and not self._transactions.may_send(batch.tp):
                 continue
+            # Another thread may be adding to it, and numbers are given by the count of records.
+            self._accumulator.close(batch)
             if self._sequences is not None and not self._sequences.may_send(batch):
                 if not self._sequences.has_producer_id and self.on_no_producer_id is not None:
                     self.on_no_producer_id()

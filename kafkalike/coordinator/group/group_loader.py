@@ -1,12 +1,10 @@
 """Loads the groups of a partition of `__consumer_offsets` when this broker becomes its leader.
 
-One partition after the other. The disk is read in a thread, in chunks of
-`offsets.load.buffer.size`; what was read is taken in on the reactor, a little at a time.
+One partition after the other; how one is read is in `partition_reading`.
 """
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
@@ -15,19 +13,14 @@ from kafkalike.config.broker_config import BrokerConfig
 from kafkalike.coordinator.group.group_loading import GroupLoading
 from kafkalike.coordinator.group.group_metadata import GroupMetadata
 from kafkalike.coordinator.group.group_store import Replicas
-from kafkalike.log.fetch_data_info import FetchIsolation
-from kafkalike.log.log import Log
+from kafkalike.coordinator.partition_reading import read_partition
 from kafkalike.model.topic import GROUP_METADATA_TOPIC
 from kafkalike.model.topic_partition import TopicPartition
-from kafkalike.protocol.records.record_batch import iter_batches
 from kafkalike.utils.background import Background
 from kafkalike.utils.blocking import RunBlocking
 from kafkalike.utils.time import Time
 
 log = Logger()
-
-_RECORDS_PER_TURN: Final = 100
-"""After so many records other requests get a turn: each costs about thirty microseconds."""
 
 
 class Load:
@@ -105,39 +98,13 @@ class GroupLoader:
         return groups
 
     async def _read(self, load: Load, tp: TopicPartition, loading: GroupLoading) -> None:
-        local_log = self._replicas.get_log(tp)
-        if local_log is None:
+        if self._replicas.get_log(tp) is None:
             log.warn("{tp}: there is no log to load groups from", tp=tp)
-            return
-        offset = local_log.log_start_offset
-        while offset < local_log.log_end_offset and not load.is_abandoned:
-            chunk = await self._read_chunk(local_log, offset)
-            next_offset = await self._take_in(chunk, loading, load)
-            if next_offset is None:
-                return
-            offset = next_offset
-
-    async def _read_chunk(self, local_log: Log, offset: int) -> bytes:
-        found = local_log.read(
-            offset,
-            self._config.offsets_load_buffer_size,
-            FetchIsolation.LOG_END,
-            min_one_message=True,
+        await read_partition(
+            lambda: self._replicas.get_log(tp),
+            loading.add_batch,
+            lambda: not load.is_abandoned,
+            buffer_bytes=self._config.offsets_load_buffer_size,
+            time=self._time,
+            run_blocking=self._run_blocking,
         )
-        if isinstance(found.records, bytes):
-            return found.records
-        return await self._run_blocking(found.records.read)
-
-    async def _take_in(self, chunk: bytes, loading: GroupLoading, load: Load) -> int | None:
-        """Take in the batches of a chunk; return the offset after them, None if there are none."""
-        next_offset = None
-        turn_ends_at = loading.record_count + _RECORDS_PER_TURN
-        for position, header in iter_batches(chunk):
-            for _ in loading.add_batch(chunk, position, header):
-                if loading.record_count >= turn_ends_at:
-                    await self._time.sleep_ms(0)
-                    turn_ends_at = loading.record_count + _RECORDS_PER_TURN
-                    if load.is_abandoned:
-                        return None
-            next_offset = header.next_offset
-        return next_offset

@@ -275,7 +275,7 @@ class TransactionStore:
 
 def _add_batch(
     transactions: dict[str, TransactionMetadata], data: Buffer, position: int, header: BatchHeader
-) -> None:
+) -> Iterator[None]:
     if header.is_control:
         return
     for record in iter_records(data, position, header):
@@ -284,3 +284,4 @@ def _add_batch(
             transactions.pop(transactional_id, None)
         else:
             transactions[transactional_id] = metadata
+        yield

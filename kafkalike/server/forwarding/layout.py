@@ -82,6 +82,10 @@ class Layout:
                     return False
         return True
 
+    def topic_names(self, request: Message) -> list[str]:
+        """Give the names of the topics that a request speaks of."""
+        return [self._topic(topic) for topic in self._topics(request)]
+
     def split(
         self, request: Message, owner: Callable[[TopicPartition], int | None]
     ) -> dict[int | None, Message]:

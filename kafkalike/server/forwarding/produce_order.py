@@ -4,10 +4,11 @@ A client has several produce requests in flight. At a leader that has lost its o
 are refused, and the client sends all of them again, in order. With a hop in between the second
 could reach the new leader after the first was refused by the old one, and a leader that does not
 know the producer yet takes whatever sequence comes first: the first batch could then never be
-written. So what stands behind a batch that was refused is refused here, until that batch has come
-again. Decisions only.
+written. So what was in flight behind a batch that was refused is refused here, too. Decisions only.
 """
 
+from collections.abc import Container
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from kafkalike.model.topic_partition import TopicPartition
@@ -21,6 +22,10 @@ from kafkalike.protocol.records.record_batch import (
 
 MAX_GAPS: Final = 10_000
 """Partitions that one connection can be held up in; beyond that the oldest gap is forgotten."""
+
+MAX_BEHIND: Final = 4
+"""An idempotent producer has five batches in flight at most. What comes after so many more was not
+in flight: then the client has sent the first one again, by another connection."""
 
 _MAGIC_V2: Final = 2
 _SEQUENCES: Final = 1 << 31
@@ -36,30 +41,45 @@ class _Place(NamedTuple):
     producer_epoch: int
 
 
+@dataclass(slots=True)
+class _Gap:
+    """A batch that failed on its way, and how many behind it have been held up."""
+
+    sequence: int
+    held_up: int = 0
+
+
 class ProduceOrder:
-    """The gaps in what one client connection has written; `is_watching`: there may be some."""
+    """The gaps in what one client connection has written."""
 
     def __init__(self, *, always_watches: bool) -> None:
         self._always_watches = always_watches
-        self._gaps: dict[_Place, int] = {}
-
-    @property
-    def is_watching(self) -> bool:
+        self._gaps: dict[_Place, _Gap] = {}
+        self.is_watching = always_watches
         """Whether the answers to this connection's requests must be looked at."""
-        return self._always_watches or bool(self._gaps)
 
     def held_up(self, request: ProduceRequest) -> set[TopicPartition]:
-        """Return the partitions whose batches stand behind one that failed."""
-        if not self._gaps:
-            return set()
-        return {
-            place.tp
-            for place, sequence in _batches(request)
-            if place in self._gaps and _is_after(sequence, self._gaps[place])
-        }
+        """Return the partitions whose batches stand behind one that failed; they are refused."""
+        found = set()
+        for place, sequence in _batches(request) if self._gaps else ():
+            gap = self._gaps.get(place)
+            if gap is None or not _is_after(sequence, gap.sequence):
+                continue
+            gap.held_up += 1
+            if gap.held_up > MAX_BEHIND:
+                del self._gaps[place]
+            else:
+                found.add(place.tp)
+        self.is_watching = self._always_watches or bool(self._gaps)
+        return found
 
-    def answered(self, request: ProduceRequest, response: ProduceResponse) -> None:
-        """Take note of what became of each batch."""
+    def answered(
+        self,
+        request: ProduceRequest,
+        response: ProduceResponse,
+        forwarded: Container[TopicPartition],
+    ) -> None:
+        """Take note of what became of the batches that were forwarded."""
         codes = {
             (topic.name, one.index): one.error_code
             for topic in response.responses
@@ -67,14 +87,15 @@ class ProduceOrder:
         }
         for place, sequence in _batches(request):
             gap = self._gaps.get(place)
-            if gap is not None and _is_after(sequence, gap):
+            if gap is not None and _is_after(sequence, gap.sequence):
                 continue
-            if codes.get(place.tp) in _ON_THE_WAY:
-                self._gaps[place] = sequence
+            if place.tp in forwarded and codes.get(place.tp) in _ON_THE_WAY:
+                self._gaps[place] = _Gap(sequence)
                 if len(self._gaps) > MAX_GAPS:
                     del self._gaps[next(iter(self._gaps))]
             elif gap is not None:
                 del self._gaps[place]
+        self.is_watching = self._always_watches or bool(self._gaps)
 
 
 def _batches(request: ProduceRequest) -> list[tuple[_Place, int]]:

@@ -69,6 +69,7 @@ _BY_OWNER: Final = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: controller,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: controller,
     ApiKey.UPDATE_FEATURES: controller,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: controller,
     ApiKey.OFFSET_COMMIT: group_coordinator(),
     ApiKey.OFFSET_FETCH: group_coordinator(),
     ApiKey.HEARTBEAT: group_coordinator(),

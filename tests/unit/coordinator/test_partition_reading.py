@@ -1,5 +1,6 @@
 """Reading a partition of an internal topic in turns."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,10 @@ class Reading:
             )
         )
 
-    def _add(self, data: Buffer, position: int, header: BatchHeader) -> None:
+    def _add(self, data: Buffer, position: int, header: BatchHeader) -> Iterator[None]:
         self.read.append(header.base_offset)
+        for _ in range(header.record_count):
+            yield
 
     def turn(self) -> None:
         self.turns += 1
@@ -99,14 +102,23 @@ def test_reading_ends_when_nobody_wants_it_any_more(log: Log) -> None:
     reading.turn()
     reading.turn()
     reading.is_wanted = False
-    assert 0 < len(reading.finish()) < 100
+    assert 0 < len(reading.finish()) < 200
 
 
 def test_reading_ends_when_the_log_goes_away(log: Log) -> None:
     reading = Reading(log, buffer_bytes=500)
     reading.turn()
     reading.log = None
-    assert 0 < len(reading.finish()) < 100
+    assert 0 < len(reading.finish()) < 200
+
+
+def test_others_get_a_turn_within_a_large_batch_too(tmp_path: Path) -> None:
+    """A group may commit the offsets of thousands of partitions at once."""
+    log = open_log(tmp_path / "internal-2")
+    append(log, a_batch([b"value"] * 1000))
+    reading = Reading(log)
+    assert reading.finish() == [0]
+    assert reading.turns == 11
 
 
 def test_what_is_appended_meanwhile_is_read_too(log: Log) -> None:

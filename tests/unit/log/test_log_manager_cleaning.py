@@ -101,7 +101,7 @@ def a_log(manager: LogManager, **settings: Any) -> Log:
 def pass_time(clock: Clock, ms: int) -> None:
     """Let time pass, and the cleaner do what it does in small pauses."""
     clock.advance(ms / 1000)
-    clock.pump([0.001] * 30)
+    clock.pump([0.002] * 45)
 
 
 def checkpoint(log: Log) -> str:
@@ -183,6 +183,28 @@ def test_shutdown_waits_for_the_thread_and_leaves_a_whole_log(
     assert not list(log.directory.glob("*.cleaned"))
     assert not list(log.directory.glob("*.swap"))
     assert (log.parent_dir / ".kafka_cleanshutdown").exists()
+
+
+def test_shutdown_writes_the_checkpoint_down(
+    manager: LogManager, clock: Clock, threads: Threads
+) -> None:
+    """While an offset is being written another one comes, which waits for its turn."""
+    log = a_log(manager)
+    threads.is_held = True
+    pass_time(clock, BACKOFF_MS)
+    cleaning = manager.cleaner.manager
+    while cleaning.states.get(TP) is not None:
+        threads.go_on()
+        if cleaning.states.get(TP) is not None:
+            pass_time(clock, 0)
+    manager.truncate_to({TP: 1})
+    assert not checkpoint(log)
+    stopped = start(manager.shutdown())
+    threads.is_held = False
+    while not stopped.called:
+        threads.go_on()
+        pass_time(clock, 0)
+    assert checkpoint(log) == "0\n1\norders 0 0\n"
 
 
 def test_log_can_be_used_while_it_is_cleaned(

@@ -61,7 +61,9 @@ class Leader(Setup):
             raise NetworkError("unplugged")
         received = type(request).decode(request.encode(version), version)
         self.requests.append(received)
-        context: Any = SimpleNamespace(broker=self._services, api_version=version)
+        context: Any = SimpleNamespace(
+            broker=self._services, api_version=version, authorization=None
+        )
         if isinstance(received, FetchRequest):
             answer = await fetch.handle(context, received)
             for topic in answer.responses:

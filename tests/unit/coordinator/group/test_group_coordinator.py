@@ -160,7 +160,7 @@ def test_loading_lets_others_have_a_turn() -> None:
     after.on_election(after.partition_for("g"), 1)
     clock.advance(0)
     assert not after.store.loading_partitions
-    assert clock.turns == 10
+    assert clock.turns == 11
 
 
 def test_small_load_buffer_is_read_chunk_by_chunk() -> None:

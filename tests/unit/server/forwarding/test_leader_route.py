@@ -278,6 +278,28 @@ def test_gateways_client_keeps_its_order_when_this_broker_loses_its_office(world
     assert world.channels[2].sent == [idempotent(HERE, 0)]
 
 
+def test_leader_leaves_the_order_to_the_entry_broker(world: World) -> None:
+    """Rule 4: a forwarded batch is judged by itself: the one before it may have gone elsewhere."""
+    connection, forwarded = world.connect(), mark("app", 3)
+    first = result_of(world.ask(idempotent(THERE, 0), connection, client_id=forwarded))
+    assert outcome(first) == {THERE: (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)}
+    world.partition(THERE, leader=1, epoch=1)
+    second = result_of(world.ask(idempotent(THERE, 1), connection, client_id=forwarded))
+    assert outcome(second) == {THERE: (ErrorCode.NONE, 0)}
+
+
+@pytest.mark.parametrize("listener_name", ["PLAINTEXT", "REFUSING"])
+def test_client_that_was_refused_here_may_come_back(world: World, listener_name: str) -> None:
+    """Rules 7 and 8: as in Kafka, where the client has sent the batch to the leader itself."""
+    connection = world.connect(listener_name)
+    world.partition(HERE, leader=2, epoch=1)
+    first = result_of(world.ask(idempotent(HERE, 0), connection))
+    assert outcome(first) == {HERE: (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)}
+    world.partition(HERE, leader=1, epoch=2)
+    second = result_of(world.ask(idempotent(HERE, 1), connection))
+    assert outcome(second) == {HERE: (ErrorCode.NONE, 0)}
+
+
 def test_one_gap_holds_up_its_partition_alone(world: World) -> None:
     connection = world.connect()
     world.ask(idempotent(THERE, 0), connection)

@@ -14,7 +14,7 @@ from kafkalike.protocol.messages.produce import (
 )
 from kafkalike.protocol.records.batch_builder import BatchBuilder
 from kafkalike.server.forwarding import produce_order
-from kafkalike.server.forwarding.produce_order import ProduceOrder
+from kafkalike.server.forwarding.produce_order import MAX_BEHIND, ProduceOrder
 
 TP = TopicPartition("t", 0)
 LAST = 2**31 - 1
@@ -34,7 +34,7 @@ def _request(records: bytes | None) -> ProduceRequest:
 def answered(order: ProduceOrder, asked: ProduceRequest, code: ErrorCode) -> None:
     one = PartitionProduceResponse(index=0, error_code=code)
     topics = [TopicProduceResponse(name="t", partition_responses=[one])]
-    order.answered(asked, ProduceResponse(responses=topics))
+    order.answered(asked, ProduceResponse(responses=topics), {TP})
 
 
 @pytest.fixture
@@ -73,6 +73,23 @@ def test_gap_closes_when_its_batch_has_reached_a_leader(
 def test_gap_stays_while_its_batch_goes_on_failing(order: ProduceOrder) -> None:
     answered(order, request(5), ErrorCode.REQUEST_TIMED_OUT)
     assert order.held_up(request(6)) == {TP}
+
+
+def test_no_more_is_held_up_than_can_have_been_in_flight(order: ProduceOrder) -> None:
+    """The client has sent the batch again, by another connection, and goes on here."""
+    for sequence in range(6, 6 + MAX_BEHIND):
+        assert order.held_up(request(sequence)) == {TP}
+    assert not order.held_up(request(6 + MAX_BEHIND))
+    assert not order.is_watching
+
+
+def test_batch_that_was_refused_here_opens_no_gap() -> None:
+    """Its client must go to another broker, and may come back when this one leads."""
+    order = ProduceOrder(always_watches=False)
+    one = PartitionProduceResponse(index=0, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    topics = [TopicProduceResponse(name="t", partition_responses=[one])]
+    order.answered(request(0), ProduceResponse(responses=topics), set())
+    assert not order.is_watching
 
 
 def test_gap_begins_at_the_first_that_failed(order: ProduceOrder) -> None:
