@@ -13,6 +13,9 @@ _COMMANDS: Final = {
         "cluster",
         "Start, change and stop a whole cluster on this machine.",
     ),
+    "wire": LazyCommand(
+        "kafkalike.cli.wire.group", "wire", "Turn the bytes of the protocol into JSON, and back."
+    ),
     "zookeeper": LazyCommand(
         "kafkalike.cli.zookeeper", "zookeeper", "Start, watch and stop a ZooKeeper ensemble."
     ),
