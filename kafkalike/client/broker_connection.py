@@ -6,17 +6,22 @@ Part of Kafka's `NetworkClient`: reconnect back-off, ApiVersions, client-side th
 from typing import Any, Final
 
 from twisted.internet.error import ConnectError, DNSLookupError
+from twisted.logger import Logger
 
 from kafkalike.client.config import ClientConfig
 from kafkalike.client.single_flight import SingleFlight
 from kafkalike.model.broker import Node
 from kafkalike.network.broker_channel import BrokerChannel
+from kafkalike.network.channel_builder import ChannelBuilder
+from kafkalike.network.tls_failure import AUTHENTICATION_ERRORS
 from kafkalike.protocol.api_keys import ApiKey
 from kafkalike.protocol.errors import ErrorCode, NetworkError, UnsupportedVersionError, error_for
 from kafkalike.protocol.messages.api_versions import ApiVersionsRequest
 from kafkalike.protocol.schema import Message
 from kafkalike.utils.background import Background
 from kafkalike.utils.time import Time
+
+log = Logger()
 
 SOFTWARE_NAME: Final = "kafkalike"
 SOFTWARE_VERSION: Final = "0.1.0"
@@ -29,14 +34,14 @@ class BrokerConnection:
 
     def __init__(
         self,
-        reactor: Any,  # Any: no one reactor interface has it all
+        channels: ChannelBuilder,
         time: Time,
         node: Node,
         config: ClientConfig,
         background: Background,
     ) -> None:
         self.node = node
-        self._reactor = reactor
+        self._channels = channels
         self._time = time
         self._config = config
         self._connecting: SingleFlight[BrokerChannel] = SingleFlight(
@@ -144,8 +149,23 @@ class BrokerConnection:
         try:
             channel = await self._dial()
             await self._negotiate(channel)
-        except NetworkError:
+        except NetworkError as error:
             self._back_off()
+            log.warn(
+                "Connection to node {node.id} ({node.host}:{node.port}) could not be established."
+                " Broker may not be available: {error}",
+                node=self.node,
+                error=error,
+            )
+            raise
+        except AUTHENTICATION_ERRORS as error:
+            self._back_off()
+            log.error(
+                "Connection to node {node.id} ({node.host}:{node.port}) failed authentication due "
+                "to: {error}",
+                node=self.node,
+                error=error,
+            )
             raise
         self._failures = 0
         self._retry_at_ms = 0
@@ -155,9 +175,7 @@ class BrokerConnection:
     async def _dial(self) -> BrokerChannel:
         node, config = self.node, self._config
         try:
-            return await BrokerChannel.connect(
-                self._reactor,
-                self._time,
+            return await self._channels.connect(
                 node.host,
                 node.port,
                 config.client_id,

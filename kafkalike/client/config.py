@@ -12,6 +12,9 @@ from typing import Any, Final, TypeVar
 
 from twisted.logger import Logger
 
+from kafkalike.client.security_config import SECURITY_WITHOUT_EFFECT, ClientSecurityConfig
+from kafkalike.config.listeners import SECURITY_PROTOCOLS
+
 log = Logger()
 
 DEFAULT_PORT: Final = 9092
@@ -37,6 +40,7 @@ WITHOUT_EFFECT: Final = frozenset(
         "sock_chunk_buffer_count",
         "sock_chunk_bytes",
         "socket_options",
+        *SECURITY_WITHOUT_EFFECT,
     }
 )
 
@@ -48,7 +52,7 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientConfig:
+class ClientConfig(ClientSecurityConfig):
     """What every client has: where the cluster is, and how patient to be with it."""
 
     bootstrap_servers: str | Sequence[str] = "localhost:9092"
@@ -60,15 +64,12 @@ class ClientConfig:
     retry_backoff_ms: int = 100
     metadata_max_age_ms: int = 300_000
     socket_connection_setup_timeout_ms: int = 10_000
-    security_protocol: str = "PLAINTEXT"
     allow_auto_create_topics: bool = True
 
     def __post_init__(self) -> None:
-        if self.security_protocol != "PLAINTEXT":
-            raise ConfigError(
-                f"security_protocol {self.security_protocol} is not supported by this client yet: "
-                "use PLAINTEXT"
-            )
+        if self.security_protocol.upper() not in SECURITY_PROTOCOLS:
+            known = ", ".join(SECURITY_PROTOCOLS)
+            raise ConfigError(f"security_protocol {self.security_protocol} is none of {known}")
 
     @property
     def bootstrap_addresses(self) -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ from kafkalike.client.consumer.positions import NoOffsetForPartitionError
 from kafkalike.client.consumer.subscription_state import IllegalStateError
 from kafkalike.client.producer.producer import ProducerClosedError
 from kafkalike.client.serializers import SerializationError
+from kafkalike.network.tls_failure import SslAuthenticationError
 from kafkalike.protocol import errors
 from kafkalike.protocol.errors import (
     GroupAuthorizationError,
@@ -18,10 +19,12 @@ from kafkalike.protocol.errors import (
     RebalanceInProgressError,
     RecordTooLargeError,
     RequestTimedOutError,
+    SaslAuthenticationError,
     TopicAuthorizationError,
     TopicExistsError,
     UnknownMemberIdError,
     UnknownTopicOrPartitionError,
+    UnsupportedSaslMechanismError,
     UnsupportedVersionError,
 )
 
@@ -35,6 +38,7 @@ GroupAuthorizationFailedError = GroupAuthorizationError
 NotLeaderForPartitionError = NotLeaderOrFollowerError
 IncompatibleBrokerVersion = UnsupportedVersionError
 KafkaConfigurationError = ConfigError
+SaslAuthenticationFailedError = SaslAuthenticationError
 InvalidTopicError = errors.InvalidTopicError
 
 __all__ = [
@@ -61,12 +65,16 @@ __all__ = [
     "RebalanceInProgressError",
     "RecordTooLargeError",
     "RequestTimedOutError",
+    "SaslAuthenticationError",
+    "SaslAuthenticationFailedError",
     "SerializationError",
+    "SslAuthenticationError",
     "TopicAlreadyExistsError",
     "TopicAuthorizationError",
     "TopicAuthorizationFailedError",
     "TopicExistsError",
     "UnknownMemberIdError",
     "UnknownTopicOrPartitionError",
+    "UnsupportedSaslMechanismError",
     "UnsupportedVersionError",
 ]

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from kafkalike.client.broker_connection import BrokerConnection
 from kafkalike.client.config import ClientConfig
 from kafkalike.client.metadata import Metadata
+from kafkalike.client.security import channel_builder
 from kafkalike.model.broker import Node
 from kafkalike.protocol.errors import (
     CoordinatorNotAvailableError,
@@ -39,6 +40,7 @@ class KafkaClient:
         self.config = config
         self.time = Time(reactor)
         self.background = Background()
+        self._channels = channel_builder(reactor, self.time, config)
         self.metadata = Metadata(self.time, config, self.background, self.send_to_any)
         self._bootstrap = [
             Node(-1 - number, host, port)
@@ -60,7 +62,7 @@ class KafkaClient:
             return found
         if found is not None:
             found.close()  # The broker has moved to another address.
-        made = BrokerConnection(self.reactor, self.time, node, self.config, self.background)
+        made = BrokerConnection(self._channels, self.time, node, self.config, self.background)
         self._connections[node_id, purpose] = made
         return made
 

@@ -3,10 +3,13 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from twisted.logger import Logger
+
 from kafkalike.client.cluster_snapshot import ClusterSnapshot, TopicMetadata, updated
 from kafkalike.client.config import ClientConfig
 from kafkalike.client.deadline import within
 from kafkalike.client.single_flight import SingleFlight
+from kafkalike.network.tls_failure import AUTHENTICATION_ERRORS
 from kafkalike.protocol.errors import (
     ErrorCode,
     KafkaError,
@@ -22,6 +25,8 @@ from kafkalike.protocol.messages.metadata import (
 from kafkalike.protocol.schema import Message
 from kafkalike.utils.background import Background
 from kafkalike.utils.time import Time, Timer
+
+log = Logger()
 
 _NOT_YET = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -125,6 +130,8 @@ class Metadata:
         try:
             left_ms = max(0, deadline_ms - self._time.now_ms())
             await within(self._time, left_ms, self.refresh(), "metadata")
+        except AUTHENTICATION_ERRORS:
+            raise  # trying again would not help
         except KafkaError as error:
             problem = error
             await self._time.sleep_ms(
@@ -147,6 +154,7 @@ class Metadata:
             self._last_attempt_ms = self._time.now_ms()
             asked = None if self._wants_all else frozenset(self._topics)
             answer: MetadataResponse = await self._ask_any(self._request(asked))
+            _warn_of_errors(answer)
             self.snapshot = updated(self.snapshot, answer)
             self._schedule_by_age()
             for told in list(self.on_update):
@@ -183,3 +191,13 @@ class Metadata:
             self._by_age = self._time.call_later_ms(
                 self._config.metadata_max_age_ms, self._refresh_in_background
             )
+
+
+def _warn_of_errors(answer: MetadataResponse) -> None:
+    errors = [
+        f"{topic.name}={ErrorCode(topic.error_code).name}"
+        for topic in answer.topics
+        if topic.error_code != ErrorCode.NONE
+    ]
+    if errors:
+        log.warn("Error while fetching metadata : {errors}", errors=f"{{{', '.join(errors)}}}")

@@ -9,16 +9,21 @@ from collections import deque
 from collections.abc import Callable
 from struct import Struct
 from typing import Any, Final, cast
+from typing import Protocol as Interface
 
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import HostnameEndpoint
-from twisted.internet.interfaces import IAddress
+from twisted.internet.interfaces import IAddress, IHandshakeListener
 from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.tcp import Connection
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from kafkalike.network.framing import Framer
+from kafkalike.network.tls_failure import SslAuthenticationError, tls_failure
 from kafkalike.protocol.api_keys import ApiKey, response_class
 from kafkalike.protocol.errors import (
+    KafkaError,
     NetworkError,
     ProtocolError,
     RequestTimedOutError,
@@ -46,6 +51,20 @@ class _InFlight:
         self.timer: Timer | None = None
 
 
+class WaitingRoom(Interface):
+    """Where requests wait while a connection proves anew who it is (`sasl_session.py`)."""
+
+    def must_wait(self) -> bool:
+        """Whether a request cannot go out now."""
+
+    def begin_later(self, request: Message, version: int, timeout_ms: int) -> "Deferred[Any]":
+        """Send a request when it can go out."""
+
+    def send_unanswered_later(self, request: Message, version: int) -> None:
+        """Send a request that has no answer when it can go out."""
+
+
+@implementer(IHandshakeListener)
 class BrokerChannel(Protocol):
     """One connection; several requests may be in flight, and the first fault ends it."""
 
@@ -56,7 +75,11 @@ class BrokerChannel(Protocol):
         self._in_flight: deque[_InFlight] = deque()
         self._next_correlation_id = 0
         self._why_closed = ""
+        self._secured: Deferred[None] | None = None
+        self._is_secured = False
+        self._tls_failure: str | None = None
         self.is_open = False
+        self.waiting_room: WaitingRoom | None = None
         self.on_lost: Callable[[], None] | None = None
 
     @classmethod
@@ -68,10 +91,18 @@ class BrokerChannel(Protocol):
         port: int,
         client_id: str | None,
         timeout_ms: int,
+        wrap: Callable[[Any], Any] | None = None,
     ) -> "BrokerChannel":
-        """Connect to a broker; raises Twisted's ConnectError where there is none."""
+        """Connect to a broker; raises Twisted's ConnectError where there is none.
+
+        `wrap` puts TLS around the factory; its handshake is still to be waited for.
+        """
         endpoint = HostnameEndpoint(reactor, host, port, timeout=timeout_ms / 1000)
-        channel = await endpoint.connect(cast(Any, _ChannelFactory(time, client_id)))
+        factory: Any = _ChannelFactory(time, client_id)
+        if wrap is None:
+            channel: Any = await endpoint.connect(factory)
+        else:
+            channel = cast(Any, await endpoint.connect(wrap(factory))).inner
         return cast(BrokerChannel, channel)
 
     @property
@@ -85,6 +116,28 @@ class BrokerChannel(Protocol):
         transport.bufferSize = _RECEIVE_BUFFER_BYTES
         self.is_open = True
 
+    def until_secured(self) -> "Deferred[None]":
+        """Wait for the end of the TLS handshake; `SslAuthenticationError` if it fails."""
+        self._secured = Deferred()
+        if self._is_secured:
+            self.handshakeCompleted()
+        elif not self.is_open:
+            self._not_secured(self._tls_failure)
+        return self._secured
+
+    def handshakeCompleted(self) -> None:  # noqa: D102, N802, RUF100
+        self._is_secured = True
+        if self._secured is not None and not self._secured.called:
+            self._secured.callback(None)
+
+    def _not_secured(self, why: str | None) -> None:
+        if self._secured is None or self._secured.called:
+            return
+        if why is None:
+            self._secured.errback(NetworkError(f"during the TLS handshake: {self._why_closed}"))
+        else:
+            self._secured.errback(SslAuthenticationError(f"SSL handshake failed: {why}"))
+
     # Any: the class of the answer follows from the request's, which mypy cannot see.
     async def send(self, request: Message, version: int, timeout_ms: int) -> Any:
         """Send a request and wait for its answer.
@@ -96,18 +149,49 @@ class BrokerChannel(Protocol):
 
     def begin(self, request: Message, version: int, timeout_ms: int) -> "Deferred[Any]":
         """Send a request now; its answer comes later. Raises if nothing was sent."""
+        if self.waiting_room is not None and self.waiting_room.must_wait():
+            return self.waiting_room.begin_later(request, version, timeout_ms)
+        return self.begin_now(request, version, timeout_ms)
+
+    def begin_now(self, request: Message, version: int, timeout_ms: int) -> "Deferred[Any]":
+        """Send a request, also while others have to wait."""
         if len(self._in_flight) >= MAX_IN_FLIGHT:
             raise NetworkError(f"{MAX_IN_FLIGHT} requests are in flight: wait for their answers")
         sent, frame = self._number(request, version)
         self._in_flight.append(sent)
         sent.timer = self._time.call_later_ms(timeout_ms, self._timed_out, sent, timeout_ms)
-        cast(Any, self.transport).write(frame)
+        self._write(frame)
         return sent.answered
 
     def send_unanswered(self, request: Message, version: int) -> None:
         """Send a request that has no answer: a produce with acks=0. Raises if it was not sent."""
+        if self.waiting_room is not None and self.waiting_room.must_wait():
+            self.waiting_room.send_unanswered_later(request, version)
+            return
+        self.send_unanswered_now(request, version)
+
+    def send_unanswered_now(self, request: Message, version: int) -> None:
+        """Send a request without answer, also while others have to wait."""
         _, frame = self._number(request, version)
-        cast(Any, self.transport).write(frame)
+        self._write(frame)
+
+    def _write(self, frame: bytes) -> None:
+        """Send at once what the socket takes: Twisted would wait for the reactor's next turn."""
+        transport = cast(Any, self.transport)
+        if isinstance(transport, Connection) and not (
+            transport.TLS or transport.dataBuffer or transport._tempDataBuffer
+        ):
+            try:
+                sent = transport.socket.send(frame)
+            except BlockingIOError:
+                sent = 0
+            except OSError as error:
+                self.close(str(error))
+                return
+            if sent == len(frame):
+                return
+            frame = frame[sent:]
+        transport.write(frame)
 
     def _number(self, request: Message, version: int) -> tuple[_InFlight, bytes]:
         """Give a request its correlation id, and return it with its frame."""
@@ -133,12 +217,17 @@ class BrokerChannel(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: D102, N802, RUF100
         self.is_open = False
-        self._why_closed = self._why_closed or reason.getErrorMessage()
+        self._tls_failure = tls_failure(reason)
+        self._why_closed = self._why_closed or self._tls_failure or reason.getErrorMessage()
+        self._not_secured(self._tls_failure)
         lost, self._in_flight = self._in_flight, deque()
         for waiting in lost:
-            self._settle(waiting, NetworkError(f"{waiting.api_key.api_name}: {self._why_closed}"))
+            self._settle(waiting, self._loss(f"{waiting.api_key.api_name}: {self._why_closed}"))
         if self.on_lost is not None:
             self.on_lost()
+
+    def _loss(self, why: str) -> KafkaError:
+        return NetworkError(why) if self._tls_failure is None else SslAuthenticationError(why)
 
     def _frame(self, request: Message, sent: _InFlight) -> bytes:
         header = encode_request_header(

@@ -20,6 +20,7 @@ from zope.interface import implementer
 
 from kafkalike.network.framing import Frame, Framer
 from kafkalike.protocol.errors import ProtocolError
+from kafkalike.security.principal import ANONYMOUS, KafkaPrincipal
 
 log = Logger()
 
@@ -60,6 +61,9 @@ class Connection(Protocol):
     ) -> None:
         self.listener_name = listener_name
         self.peer_host = ""
+        self.principal: KafkaPrincipal = ANONYMOUS
+        self.peer_certificate_name: str | None = None
+        self.on_secured: Callable[[Connection], None] | None = None
         self.state: Any = None  # what the server keeps per connection; the network does not look
         self.opened_ms = 0
         self.is_busy = False
@@ -125,6 +129,12 @@ class Connection(Protocol):
             self._paused = False
             cast(Any, self.transport).resumeProducing()
 
+    def send_and_keep(self, buffers: Sequence[Buffer | FileRange]) -> None:
+        """Send the answer to the request in hand, and keep it in hand until `respond(None)`."""
+        self.activity += 1
+        if self.is_open and not self._closing:
+            self._send(buffers)
+
     def _handle_waiting(self) -> None:
         # An answer that is given at once comes back here; the loop, and not that call, goes on.
         self._draining = True
@@ -139,6 +149,25 @@ class Connection(Protocol):
         """Close, because the peer sent what cannot be answered."""
         log.info("closing connection from {peer}: {why}", peer=self.peer_host, why=why)
         self.close()
+
+    @property
+    def max_frame_bytes(self) -> int:
+        """The largest request that is taken."""
+        return self._framer.max_frame_bytes
+
+    @max_frame_bytes.setter
+    def max_frame_bytes(self, size: int) -> None:
+        self._framer.max_frame_bytes = size
+
+    def finish(self, last_words: bytes | None) -> None:
+        """Say why, if there are words for it, and close when they are out."""
+        if not self.is_open:
+            return
+        if last_words and not self._closing:
+            self._send([last_words])
+        self._closing = True
+        self._waiting.clear()
+        cast(Any, self.transport).loseConnection()
 
     def close(self) -> None:
         """Close at once; what waits is dropped."""
@@ -168,7 +197,7 @@ class Connection(Protocol):
                 else:
                     sent = os.sendfile(sock.fileno(), head.fileno(), head.position, len(head))
                     if sent < len(head):
-                        out[0] = _Rest(head, sent)
+                        out[0] = Rest(head, sent)
                         if not sent:  # the file is shorter than promised: the frame is lost
                             raise OSError("file range ends early")
                         continue
@@ -196,14 +225,14 @@ class Connection(Protocol):
         self._out.clear()
 
 
-class _Rest:
+class Rest:
     """What is left of a file range; keeps the range, and so its file, alive."""
 
     __slots__ = ("_of", "_size", "position")
 
     def __init__(self, of: FileRange, sent: int) -> None:
         # The range itself, never another rest: a slow peer takes a file in thousands of pieces.
-        self._of: FileRange = of._of if isinstance(of, _Rest) else of
+        self._of: FileRange = of._of if isinstance(of, Rest) else of
         self.position: int = of.position + sent
         self._size = len(of) - sent
 
@@ -211,4 +240,5 @@ class _Rest:
         return self._size
 
     def fileno(self) -> int:
+        """Return the file's descriptor."""
         return self._of.fileno()

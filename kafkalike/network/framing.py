@@ -18,10 +18,10 @@ Frame = tuple[bytes, int, int]
 class Framer:
     """Collects the chunks of one connection; holds at most one incomplete frame."""
 
-    __slots__ = ("_chunks", "_have", "_limit", "_need")
+    __slots__ = ("_chunks", "_have", "_need", "max_frame_bytes")
 
     def __init__(self, max_frame_bytes: int) -> None:
-        self._limit = max_frame_bytes
+        self.max_frame_bytes = max_frame_bytes
         self._chunks: list[bytes] = []
         self._have = 0
         self._need = 4
@@ -39,8 +39,8 @@ class Framer:
         while end - position >= 4:
             start = position + 4
             (size,) = _SIZE.unpack_from(data, position)
-            if not 0 <= size <= self._limit:
-                raise ProtocolError(f"frame of {size} bytes, the limit is {self._limit}")
+            if not 0 <= size <= self.max_frame_bytes:
+                raise ProtocolError(f"frame of {size} bytes, the limit is {self.max_frame_bytes}")
             if end - start < size:
                 self._keep(data, position, size + 4)
                 return

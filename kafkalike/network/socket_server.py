@@ -11,6 +11,8 @@ from twisted.logger import Logger
 
 from kafkalike.model.broker import EndPoint
 from kafkalike.network.connection import Connection, RequestHandler
+from kafkalike.network.listener import Listener
+from kafkalike.quota.connection_rates import Admission, ConnectionRates
 from kafkalike.utils.time import Time, Timer
 
 log = Logger()
@@ -35,21 +37,30 @@ class SocketServer:
     """Owns all listeners and their connections."""
 
     def __init__(
-        self, reactor: Any, time: Time, limits: ConnectionLimits, handle: RequestHandler
+        self,
+        reactor: Any,
+        time: Time,
+        limits: ConnectionLimits,
+        handle: RequestHandler,
+        rates: ConnectionRates | None = None,
     ) -> None:
         self._reactor = reactor
         self._time = time
         self._limits = limits
         self._handle = handle
+        self._rates = rates
+        self._delayed: dict[Connection, Timer] = {}
         self._ports: list[Any] = []
         self._served: dict[Connection, int] = {}
         self._held: deque[Connection] = deque()
         self._per_ip: Counter[str] = Counter()
         self._idle_timer: Timer | None = None
 
-    def listen(self, end_point: EndPoint) -> int:
+    def listen(self, end_point: EndPoint, listener: Listener | None = None) -> int:
         """Open a listener and return its port (of use where port 0 asked for any)."""
-        factory = _ConnectionFactory(self, end_point.listener_name)
+        if listener is None:
+            listener = Listener(end_point.listener_name)
+        factory = listener.factory(_ConnectionFactory(self, listener))
         port = self._reactor.listenTCP(
             end_point.port, factory, backlog=_BACKLOG, interface=end_point.host
         )
@@ -73,7 +84,7 @@ class SocketServer:
             if stopped is not None:
                 await stopped
         self._ports.clear()
-        for connection in [*self._served, *self._held]:
+        for connection in [*self._served, *self._held, *self._delayed]:
             connection.close()
 
     @property
@@ -81,7 +92,7 @@ class SocketServer:
         """How many connections are being served."""
         return len(self._served)
 
-    def build(self, listener_name: str, host: str) -> Connection | None:
+    def build(self, listener: Listener, host: str) -> Connection | None:
         """Make the protocol of a new connection, unless its address has too many already."""
         limit = self._limits.max_per_ip_overrides.get(host, self._limits.max_per_ip)
         if self._per_ip[host] >= limit:
@@ -90,8 +101,7 @@ class SocketServer:
             )
             return None
         self._per_ip[host] += 1
-        return Connection(
-            listener_name,
+        return listener.connection(
             self._handle,
             self._limits.max_request_bytes,
             self._connection_opened,
@@ -99,8 +109,31 @@ class SocketServer:
         )
 
     def _connection_opened(self, connection: Connection) -> None:
-        """Serve the connection, or hold it until there is room for it."""
+        """Serve the connection, unless connections come too fast."""
         connection.opened_ms = self._time.now_ms()
+        if self._rates is not None and self._rates.is_active:
+            admission = self._rates.admit(
+                connection.listener_name, connection.peer_host, connection.opened_ms
+            )
+            if admission.delay_ms:
+                self._delay(connection, admission)
+                return
+        self._serve_or_hold(connection)
+
+    def _delay(self, connection: Connection, admission: Admission) -> None:
+        """Let a connection wait, and then be served or closed."""
+        then = self._admit if admission.is_served else Connection.close
+        cast(Any, connection.transport).pauseProducing()
+        timer = self._time.call_later_ms(admission.delay_ms, then, connection)
+        self._delayed[connection] = timer
+
+    def _admit(self, connection: Connection) -> None:
+        del self._delayed[connection]
+        cast(Any, connection.transport).resumeProducing()
+        self._serve_or_hold(connection)
+
+    def _serve_or_hold(self, connection: Connection) -> None:
+        """Serve the connection, or hold it until there is room for it."""
         if len(self._served) < self._limits.max_connections:
             self._served[connection] = connection.activity
             return
@@ -112,7 +145,11 @@ class SocketServer:
         self._per_ip[connection.peer_host] -= 1
         if not self._per_ip[connection.peer_host]:
             del self._per_ip[connection.peer_host]
-        if self._served.pop(connection, None) is None:
+        timer = self._delayed.pop(connection, None)
+        if timer is not None:
+            if timer.active():
+                timer.cancel()
+        elif self._served.pop(connection, None) is None:
             self._held.remove(connection)
         elif self._held:
             self._serve_next()
@@ -145,9 +182,9 @@ class SocketServer:
 class _ConnectionFactory(Factory):
     noisy = False
 
-    def __init__(self, server: SocketServer, listener_name: str) -> None:
+    def __init__(self, server: SocketServer, listener: Listener) -> None:
         self._server = server
-        self._listener_name = listener_name
+        self._listener = listener
 
     def buildProtocol(self, addr: IAddress | None) -> Connection | None:  # noqa: N802, RUF100
-        return self._server.build(self._listener_name, cast(Any, addr).host)
+        return self._server.build(self._listener, cast(Any, addr).host)

@@ -18,11 +18,14 @@ class ProtocolError(Exception):
 class KafkaError(Exception):
     """An error that is answered with its code.
 
-    `message` is the text given, or else the sentence that describes the class.
+    `message` is the text given, or else the sentence that describes the class. Where a broker said
+    no (`is_answer`), `reason` is its own text, if any, without what a client put around it.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
     retriable: ClassVar[bool] = False
+    is_answer: bool = False
+    reason: str | None = None
 
     def __init_subclass__(cls, *, code: ErrorCode | None = None) -> None:
         super().__init_subclass__()

@@ -24,13 +24,27 @@ class SampledRate:
         self._forget(now_ms)
         if not self._samples:
             return 0.0
-        elapsed_ms = now_ms - self._samples[0][0]
+        return sum(total for _, total in self._samples) * 1000 / self.window_ms(now_ms)
+
+    def window_ms(self, now_ms: int) -> float:
+        """Return how long the samples reach back."""
+        self._forget(now_ms)
+        elapsed_ms = now_ms - self._samples[0][0] if self._samples else 0.0
         # A rate over a moment would be anything: assume all windows but the current one are over.
         missing = (self._num_samples - 1) - elapsed_ms // self._window_ms
-        elapsed_ms += max(0, missing) * self._window_ms
-        return sum(total for _, total in self._samples) * 1000 / elapsed_ms
+        return elapsed_ms + max(0, missing) * self._window_ms
+
+    def ms_over(self, bound: float, now_ms: int) -> int:
+        """Return for how long nothing may be recorded until the rate is within a bound."""
+        rate = self.per_second(now_ms)
+        if rate <= bound:
+            return 0
+        return round((rate - bound) / bound * self.window_ms(now_ms)) if bound else _FOREVER_MS
 
     def _forget(self, now_ms: int) -> None:
         oldest = now_ms - self._num_samples * self._window_ms
         while self._samples and self._samples[0][0] < oldest:
             self._samples.popleft()
+
+
+_FOREVER_MS = (1 << 31) - 1

@@ -8,6 +8,8 @@ from typing import Final
 class AclOperation(IntEnum):
     """Kafka's `AclOperation`, by the code that goes over the wire."""
 
+    UNKNOWN = 0
+    ANY = 1
     ALL = 2
     READ = 3
     WRITE = 4
@@ -19,6 +21,10 @@ class AclOperation(IntEnum):
     DESCRIBE_CONFIGS = 10
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
+
+    @classmethod
+    def _missing_(cls, value: object) -> "AclOperation":
+        return cls.UNKNOWN
 
 
 _Op = AclOperation
@@ -42,6 +48,13 @@ CLUSTER_OPERATIONS: Final = (
     _Op.ALTER_CONFIGS,
     _Op.IDEMPOTENT_WRITE,
 )
+
+
+IMPLYING: Final = {
+    _Op.DESCRIBE: (_Op.DESCRIBE, _Op.READ, _Op.WRITE, _Op.DELETE, _Op.ALTER),
+    _Op.DESCRIBE_CONFIGS: (_Op.DESCRIBE_CONFIGS, _Op.ALTER_CONFIGS),
+}
+"""Operations that are allowed together with another one: who may read may describe."""
 
 
 def operations_bit_field(operations: Iterable[AclOperation]) -> int:

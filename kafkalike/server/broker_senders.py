@@ -1,7 +1,7 @@
 """How brokers reach each other: this one in-process, the others over the network."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol, cast
 
 from kafkalike.cluster.metadata_cache import MetadataCache
 from kafkalike.config.broker_config import BrokerConfig
@@ -12,7 +12,6 @@ from kafkalike.protocol.schema import Message
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import Api
 from kafkalike.server.services import BrokerServices
-from kafkalike.utils.time import Time
 
 
 class LocalSender:
@@ -33,21 +32,28 @@ class LocalSender:
         """Nothing is open."""
 
 
+class Connect(Protocol):
+    """Opens an authenticated connection to a broker; see `inter_broker_security.py`."""
+
+    def __call__(
+        self, host: str, port: int, client_id: str | None, timeout_ms: int
+    ) -> Awaitable[BrokerChannel]:
+        """Connect within a time."""
+
+
 class RemoteSender:
     """A connection to another broker, made at the first request."""
 
     def __init__(
         self,
-        reactor: Any,  # no one reactor interface has it all
-        time: Time,
+        connect: Connect,
         broker: Broker,
         *,
         listener_name: str,
         client_id: str,
         timeout_ms: int,
     ) -> None:
-        self._reactor = reactor
-        self._time = time
+        self._connect = connect
         self._broker = broker
         self._listener_name = listener_name
         self._client_id = client_id
@@ -62,8 +68,8 @@ class RemoteSender:
                 raise NetworkError(
                     f"broker {self._broker.id} has no listener {self._listener_name}"
                 )
-            self._channel = await BrokerChannel.connect(
-                self._reactor, self._time, node.host, node.port, self._client_id, self._timeout_ms
+            self._channel = await self._connect(
+                node.host, node.port, self._client_id, self._timeout_ms
             )
         answer = await self._channel.send(request, version, self._timeout_ms)
         return cast(Message, answer)
@@ -82,14 +88,12 @@ class BrokerSenders:
 
     def __init__(
         self,
-        reactor: Any,  # as above
-        time: Time,
+        connect: Connect,
         broker_id: int,
         config: Callable[[], BrokerConfig],
         metadata_cache: MetadataCache,
     ) -> None:
-        self._reactor = reactor
-        self._time = time
+        self._connect = connect
         self._broker_id = broker_id
         self._config = config
         self._metadata_cache = metadata_cache
@@ -116,9 +120,7 @@ class BrokerSenders:
         node = None if broker is None else broker.node(listener_name)
         if node is None:
             raise NetworkError(f"broker {broker_id} has no listener {listener_name} now")
-        return await BrokerChannel.connect(
-            self._reactor, self._time, node.host, node.port, client_id, timeout_ms
-        )
+        return await self._connect(node.host, node.port, client_id, timeout_ms)
 
     def controller(self) -> Broker | None:
         """The controller that the metadata name, if it is alive."""
@@ -127,8 +129,7 @@ class BrokerSenders:
 
     def _remote(self, broker: Broker, timeout_ms: int) -> RemoteSender:
         return RemoteSender(
-            self._reactor,
-            self._time,
+            self._connect,
             broker,
             listener_name=self._config().inter_broker_listener.listener_name,
             client_id=str(self._broker_id),

@@ -42,7 +42,6 @@ from kafkalike.server.config_resource import (
     ResourceType,
     broker_id_of,
 )
-from kafkalike.server.dynamic_broker_config import usable_configs
 from kafkalike.server.dynamic_config import DynamicConfig
 from kafkalike.server.policies import AlterConfigMetadata, alter_config_policy
 from kafkalike.zk.client import KafkaZkClient
@@ -202,7 +201,9 @@ class ConfigAdmin:
         if validate_only:
             return
         if kind is ConfigType.BROKER:
-            self._dynamic_config.check_secrets(properties)
+            properties = self._dynamic_config.persistent.encode(
+                properties, per_broker=entity != DEFAULT_ENTITY
+            )
         log.info("altering {resource}: {names}", resource=resource, names=", ".join(properties))
         await self._zk.set_or_create_entity_configs(kind, entity, properties)
         await self._zk.create_config_change_notification(f"{kind}/{entity}")
@@ -210,8 +211,7 @@ class ConfigAdmin:
     async def _broker_configs(self, entity: str) -> dict[str, str]:
         """Read what of a broker's znode is valid: the rest must not stand in a change's way."""
         found = await self._zk.get_entity_configs(ConfigType.BROKER, entity)
-        usable, _ = usable_configs(found, per_broker=entity != DEFAULT_ENTITY)
-        return usable
+        return self._dynamic_config.persistent.decode(found, per_broker=entity != DEFAULT_ENTITY)
 
     async def _check_topic(self, topic: str, properties: Mapping[str, str]) -> None:
         if topic not in self._metadata_cache.snapshot.topics:

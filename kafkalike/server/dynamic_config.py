@@ -14,11 +14,10 @@ from kafkalike.config.topic_config import TopicConfig
 from kafkalike.server.config_entry import ConfigSources
 from kafkalike.server.dynamic_broker_config import (
     ReplicationQuotaKeys,
-    is_password,
     override,
-    usable_configs,
     validate_dynamic_configs,
 )
+from kafkalike.server.persistent_configs import PersistentConfigs
 from kafkalike.server.reconfiguration import check_reconfiguration
 from kafkalike.utils.gather import gather
 from kafkalike.utils.time import Time
@@ -45,11 +44,13 @@ class DynamicConfig:
         self.current = static_config
         self.sources = ConfigSources({}, {}, static_config.originals)
         self.broker_id = broker_id
+        self.persistent = PersistentConfigs(static_config)
         self._static = static_config
         self._is_started = False
         self._zk = zk
+        self.on_files_touched: Callable[[], None] = lambda: None
         self._subscribers: list[Callable[[BrokerConfig], None]] = []
-        self._handlers: dict[str, EntityHandler] = {ConfigType.BROKER: self._broker_changed}
+        self._handlers: dict[str, list[EntityHandler]] = {ConfigType.BROKER: [self._broker_changed]}
         self._listener = ZkNodeChangeNotificationListener(
             zk, ConfigChangeZNode.ROOT, ConfigChangeZNode.PREFIX, self._process_change, time
         )
@@ -74,24 +75,41 @@ class DynamicConfig:
 
     def add_handler(self, entity_type: str, handler: EntityHandler) -> None:
         """Have somebody told of the configs of all entities of a kind."""
-        self._handlers[entity_type] = handler
+        self._handlers.setdefault(entity_type, []).append(handler)
 
     async def initialize(self) -> None:
         """Lay what ZooKeeper has for this broker over the static configuration."""
         default = await self._zk.get_entity_configs(ConfigType.BROKER, DEFAULT_ENTITY)
-        self._update(dynamic_default=_usable(default, per_broker=False))
-        own = await self._zk.get_entity_configs(ConfigType.BROKER, str(self.broker_id))
-        self._update(dynamic_broker=_usable(own, per_broker=True))
+        self._update(dynamic_default=self.persistent.decode(default, per_broker=False))
+        name = str(self.broker_id)
+        own = await self._zk.get_entity_configs(ConfigType.BROKER, name)
+        renewed = self.persistent.encode_anew(own)
+        if renewed is not None:
+            await self._zk.set_or_create_entity_configs(ConfigType.BROKER, name, renewed)
+        self._update(dynamic_broker=self.persistent.decode(renewed or own, per_broker=True))
 
     async def startup(self) -> None:
         """Begin to hear of changes, and tell the handlers what holds already."""
         self._is_started = True
         self._listener.init()
-        for entity_type, handler in self._handlers.items():
-            names = await self._zk.get_all_entities_with_config(entity_type)
+        for entity_type, handlers in self._handlers.items():
+            names = await self._entity_names(entity_type)
             configs = [self._zk.get_entity_configs(entity_type, name) for name in names]
             for name, config in zip(names, await gather(configs), strict=True):
-                handler(name, config)
+                for handler in handlers:
+                    handler(name, config)
+
+    async def _entity_names(self, entity_type: str) -> list[str]:
+        """List the entities of a kind; users have client ids below them."""
+        names = await self._zk.get_all_entities_with_config(entity_type)
+        if entity_type != ConfigType.USER:
+            return names
+        below = [f"{name}/{ConfigType.CLIENT}" for name in names]
+        found = await gather(
+            [self._zk.get_all_entities_with_config(f"{entity_type}/{path}") for path in below]
+        )
+        pairs = zip(below, found, strict=True)
+        return [*names, *(f"{path}/{client}" for path, clients in pairs for client in clients)]
 
     def shutdown(self) -> None:
         """Hear no more of changes."""
@@ -125,29 +143,21 @@ class DynamicConfig:
             new = self._config(self.sources._replace(dynamic_default=properties))
         check_reconfiguration(self.current, new)
 
-    def check_secrets(self, properties: Mapping[str, str]) -> None:
-        """Raise a `ConfigError` where a secret would have to be written into ZooKeeper."""
-        if any(map(is_password, properties)):
-            if self.current.password_encoder_secret is None:
-                raise ConfigError("Password encoder secret not configured")
-            raise ConfigError(
-                "Passwords can only be configured in server.properties: this broker cannot encrypt "
-                "them for ZooKeeper"
-            )
-
     async def _process_change(self, data: bytes) -> None:
         entity_type, _, name = ConfigChangeZNode.decode(data).partition("/")
-        handler = self._handlers.get(entity_type)
-        if handler is None:
+        handlers = self._handlers.get(entity_type)
+        if handlers is None:
             log.debug("nobody here cares about {type}/{name}", type=entity_type, name=name)
             return
-        handler(name, await self._zk.get_entity_configs(entity_type, name))
+        config = await self._zk.get_entity_configs(entity_type, name)
+        for handler in handlers:
+            handler(name, config)
 
     def _broker_changed(self, name: str, properties: Mapping[str, str]) -> None:
         if name == DEFAULT_ENTITY:
-            self._update(dynamic_default=_usable(properties, per_broker=False))
+            self._update(dynamic_default=self.persistent.decode(properties, per_broker=False))
         elif name == str(self.broker_id):
-            self._update(dynamic_broker=_usable(properties, per_broker=True))
+            self._update(dynamic_broker=self.persistent.decode(properties, per_broker=True))
 
     def _update(self, **changed: Mapping[str, str]) -> None:
         """Take over what changed, if a valid configuration comes of it."""
@@ -161,6 +171,9 @@ class DynamicConfig:
             return
         self.sources = sources
         if new.originals == self.current.originals:
+            # Setting the location of a key store anew means that the file has changed (KIP-226).
+            if self._is_started:
+                self.on_files_touched()
             return
         names = _changed(self.current.originals, new.originals)
         log.info("configuration changed: {names}", names=", ".join(names))
@@ -171,16 +184,6 @@ class DynamicConfig:
     def _config(self, sources: ConfigSources) -> BrokerConfig:
         properties = override(sources.static_broker, sources.dynamic_default)
         return BrokerConfig.from_properties(override(properties, sources.dynamic_broker))
-
-
-def _usable(properties: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
-    usable, complaints = usable_configs(properties, per_broker=per_broker)
-    for complaint in complaints:
-        log.error("{complaint}", complaint=complaint)
-    for name in filter(is_password, list(usable)):
-        log.error("Dynamic password config {name} could not be decoded, ignoring.", name=name)
-        del usable[name]
-    return usable
 
 
 def _is_usable(name: str, value: str) -> bool:

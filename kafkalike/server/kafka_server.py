@@ -22,6 +22,7 @@ from kafkalike.network.socket_server import ConnectionLimits, SocketServer
 from kafkalike.replication.fetch_session import FetchSessionCache
 from kafkalike.replication.log_dir_mover import LogDirMover
 from kafkalike.server.advertised import advertised_broker
+from kafkalike.server.api.api_versions import answer as answer_api_versions
 from kafkalike.server.api.dispatcher import Dispatcher
 from kafkalike.server.api.registry import load_apis
 from kafkalike.server.auto_topic_creation import AutoTopicCreation
@@ -37,9 +38,11 @@ from kafkalike.server.errors import StartupError
 from kafkalike.server.finalized_features import FinalizedFeatureCache
 from kafkalike.server.forwarding.forwarding import Forwarding
 from kafkalike.server.identity import Identity, settle_identity, write_identity
+from kafkalike.server.limits_parts import LimitsParts
 from kafkalike.server.log_dir_failure import LogDirFailureHandler
 from kafkalike.server.replication_parts import ReplicationParts
 from kafkalike.server.request_gate import RequestGate
+from kafkalike.server.security_services import SecurityServices, inter_broker_channels
 from kafkalike.server.services import BrokerServices
 from kafkalike.server.topic_admin import TopicAdmin
 from kafkalike.server.topic_config_handler import TopicConfigHandler
@@ -58,6 +61,8 @@ _NOT_REGISTERED = -1
 
 class KafkaServer:
     """One broker: `startup` once, `shutdown` once, also after a start that failed half way."""
+
+    _limits: LimitsParts  # since the configuration is known
 
     def __init__(
         self,
@@ -95,13 +100,17 @@ class KafkaServer:
         identity = await settle_identity(zk, self._config, self._directories, cluster_id)
         dynamic_config = DynamicConfig(self._config, identity.broker_id, zk, self._time)
         await dynamic_config.initialize()
+        connect = inter_broker_channels(
+            self._reactor, self._time, self._run_blocking, dynamic_config
+        )
         senders = BrokerSenders(
-            self._reactor,
-            self._time,
+            connect,
             identity.broker_id,
             lambda: dynamic_config.current,
             self._metadata_cache,
         )
+        self._limits = LimitsParts(dynamic_config, zk, self._time)
+        await self._limits.start(self._lifecycle)
         services = await self._build(zk, identity, dynamic_config, senders)
         await session.take_over()
         await self._serve(services, senders)
@@ -173,6 +182,8 @@ class KafkaServer:
         topic_admin = TopicAdmin(dynamic_config, self._metadata_cache, zk, self._time, self._random)
         self._lifecycle.on_stop("topic admin", topic_admin.shutdown)
         mover = self._log_dir_mover(dynamic_config, replication, log_manager)
+        security = SecurityServices(zk, dynamic_config, self._time, self._run_blocking)
+        await security.startup(self._lifecycle)
         slots = dynamic_config.current.max_incremental_fetch_session_cache_slots
         return BrokerServices(
             broker_id=identity.broker_id,
@@ -195,7 +206,9 @@ class KafkaServer:
             topic_admin=topic_admin,
             auto_topic_creation=AutoTopicCreation(dynamic_config, topic_admin),
             finalized_features=FinalizedFeatureCache(zk),
+            security=security,
             config_admin=ConfigAdmin(dynamic_config, self._metadata_cache, zk, self._loggers),
+            authorizer=self._limits.authorizer,
         )
 
     def _replication(
@@ -274,7 +287,8 @@ class KafkaServer:
         listener = services.config.inter_broker_listener.listener_name
         senders.local = LocalSender(services, apis, listener)
         topics = await services.zk.get_all_topics_in_cluster()
-        gate = RequestGate(Dispatcher(services, apis).handle, topics, self._time)
+        dispatcher = Dispatcher(services, apis, self._limits.checks)
+        gate = RequestGate(dispatcher.handle, topics, self._time)
 
         def metadata_changed(snapshot: MetadataSnapshot) -> None:
             gate.metadata_changed(snapshot)
@@ -331,14 +345,22 @@ class KafkaServer:
     def _listen(self, services: BrokerServices, gate: RequestGate) -> Broker:
         config = services.config
         socket_server = SocketServer(
-            self._reactor, self._time, _connection_limits(config), gate.handle
+            self._reactor,
+            self._time,
+            _connection_limits(config),
+            gate.handle,
+            self._limits.rates,
         )
         services.dynamic_config.subscribe(
             lambda changed: socket_server.update_limits(_connection_limits(changed))
         )
         self._lifecycle.on_stop("socket server", socket_server.stop)
+        features = services.finalized_features
+        listeners = services.security.listeners(
+            lambda version, request: answer_api_versions(version, request, features)
+        )
         bound = {
-            end_point.listener_name: socket_server.listen(end_point)
+            end_point.listener_name: socket_server.listen(end_point, listeners.make(end_point))
             for end_point in config.listener_end_points
         }
         return advertised_broker(services.broker_id, config, bound)
@@ -374,6 +396,11 @@ class KafkaServer:
                 "offset expiry",
                 services.group_coordinator.remove_expired_offsets,
                 config.offsets_retention_check_interval_ms,
+            ),
+            (
+                "delegation token expiry",
+                services.security.token_manager.remove_expired,
+                config.delegation_token_expiry_check_interval_ms,
             ),
         ):
             tasks.start(what, task, delay_ms=period_ms, period_ms=period_ms)

@@ -6,12 +6,11 @@ PolicyViolationError with its reason, and may have `configure(properties)`, call
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from kafkalike.config.broker_config import BrokerConfig
-from kafkalike.config.errors import ConfigError
 from kafkalike.server.config_resource import ConfigResource
+from kafkalike.server.plugins import configured
 
 
 class CreateTopicMetadata(NamedTuple):
@@ -47,30 +46,15 @@ class AlterConfigPolicy(Protocol):
 
 def create_topic_policy(config: BrokerConfig) -> CreateTopicPolicy | None:
     """Build the policy of `create.topic.policy.class.name`, if there is one."""
-    policy: CreateTopicPolicy | None = _configured(config, "create.topic.policy.class.name")
+    policy: CreateTopicPolicy | None = configured(
+        config, "create.topic.policy.class.name", "validate"
+    )
     return policy
 
 
 def alter_config_policy(config: BrokerConfig) -> AlterConfigPolicy | None:
     """Build the policy of `alter.config.policy.class.name`, if there is one."""
-    policy: AlterConfigPolicy | None = _configured(config, "alter.config.policy.class.name")
-    return policy
-
-
-def _configured(config: BrokerConfig, key: str) -> Any:  # Any: the class is the site's own
-    class_name = config.value(key)
-    if not class_name:
-        return None
-    module_name, _, name = class_name.rpartition(".")
-    try:
-        policy = getattr(import_module(module_name), name)()
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            f"Invalid value {class_name} for configuration {key}: Class {class_name} could not be "
-            f"found ({error}); give a Python class that can be imported, as package.module.Class."
-        ) from error
-    if not callable(getattr(policy, "validate", None)):
-        raise ConfigError(f"{key}: {class_name} has no method validate(request)")
-    if hasattr(policy, "configure"):
-        policy.configure(config.originals)
+    policy: AlterConfigPolicy | None = configured(
+        config, "alter.config.policy.class.name", "validate"
+    )
     return policy

@@ -12,6 +12,7 @@ from kafkalike.config.errors import ConfigError
 from kafkalike.config.listeners import listener_prefix
 from kafkalike.model.broker import EndPoint
 from kafkalike.server.dynamic_broker_config import is_changeable_for_listener
+from kafkalike.server.listeners import check_tls
 
 _THREAD_COUNTS: Final = (
     "num.io.threads",
@@ -28,6 +29,7 @@ def check_reconfiguration(old: BrokerConfig, new: BrokerConfig) -> None:
         _check_thread_counts(old, new)
         _check_cleaner_threads(old.log_cleaner_threads, new.log_cleaner_threads)
         _check_listeners(old, new)
+        check_tls(old, new)
         _check_reporters(old, new)
     except ConfigError as error:
         # Kafka hands the cause to a constructor that takes it for a value; tools show this text.

@@ -1,11 +1,12 @@
 """Wires what replicates: replica manager, fetchers, ISR changes. Part of the composition root."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import cast
 
 from kafkalike.cluster.metadata_cache import MetadataCache
 from kafkalike.cluster.replica_selector import SELECTORS, Selector
-from kafkalike.config.api_version import api_version
+from kafkalike.config.api_version import ApiVersion, api_version
 from kafkalike.config.broker_config import BrokerConfig
 from kafkalike.log.log import Log
 from kafkalike.log.log_manager import LogManager
@@ -155,8 +156,8 @@ def _quotas(broker_id: int, dynamic_config: DynamicConfig) -> ReplicationQuotas:
 def _settings(broker_id: int, config: BrokerConfig) -> FetcherSettings:
     return FetcherSettings(
         replica_id=broker_id,
-        fetch_version=_version(config, _FETCH_VERSIONS),
-        list_offsets_version=_version(config, _LIST_OFFSETS_VERSIONS),
+        fetch_version=_version(config.inter_broker_api_version, _FETCH_VERSIONS),
+        list_offsets_version=_version(config.inter_broker_api_version, _LIST_OFFSETS_VERSIONS),
         wait_max_ms=config.replica_fetch_wait_max_ms,
         min_bytes=config.replica_fetch_min_bytes,
         max_bytes=config.replica_fetch_max_bytes,
@@ -165,8 +166,8 @@ def _settings(broker_id: int, config: BrokerConfig) -> FetcherSettings:
     )
 
 
-def _version(config: BrokerConfig, versions: tuple[tuple[str, int], ...]) -> int:
-    protocol = config.inter_broker_api_version
+@cache  # asked for every fetch
+def _version(protocol: ApiVersion, versions: tuple[tuple[str, int], ...]) -> int:
     for since, version in versions:
         if protocol >= api_version(since):
             return version

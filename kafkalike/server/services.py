@@ -14,11 +14,13 @@ from kafkalike.replication.fetch_session import FetchSessionCache
 from kafkalike.replication.log_dir_mover import LogDirMover
 from kafkalike.replication.replica_manager import ReplicaManager
 from kafkalike.replication.replica_state_changes import ReplicaStateChanges
+from kafkalike.security.authorizer import Authorizer
 from kafkalike.server.auto_topic_creation import AutoTopicCreation
 from kafkalike.server.config_admin import ConfigAdmin
 from kafkalike.server.dynamic_config import DynamicConfig
 from kafkalike.server.finalized_features import FinalizedFeatureCache
 from kafkalike.server.forwarding.forwarding import Forwarding
+from kafkalike.server.security_services import SecurityServices
 from kafkalike.server.topic_admin import TopicAdmin
 from kafkalike.utils.blocking import RunBlocking
 from kafkalike.utils.time import Time
@@ -50,6 +52,8 @@ class BrokerServices:
     auto_topic_creation: AutoTopicCreation
     config_admin: ConfigAdmin
     finalized_features: FinalizedFeatureCache
+    security: SecurityServices
+    authorizer: Authorizer | None = None
     controller: KafkaController = field(init=False)  # it sends through handlers that use all this
 
     @property

@@ -33,6 +33,7 @@ from kafkalike.server.api_error import NO_ERROR, TIMED_OUT, UNKNOWN_ERROR, ApiEr
 from kafkalike.server.config_entry import ConfigEntry, topic_entries
 from kafkalike.server.dynamic_config import DynamicConfig
 from kafkalike.server.metadata_waits import MetadataWaits
+from kafkalike.server.mutation_quota import RecordMutations, no_limit
 from kafkalike.server.policies import CreateTopicMetadata, create_topic_policy
 from kafkalike.server.topic_assignment import (
     Assignment,
@@ -97,13 +98,21 @@ class TopicAdmin:
     # --- create
 
     async def create_topics(
-        self, topics: Iterable[CreatableTopic], timeout_ms: int, *, validate_only: bool
+        self,
+        topics: Iterable[CreatableTopic],
+        timeout_ms: int,
+        *,
+        validate_only: bool,
+        record: RecordMutations = no_limit,
     ) -> dict[str, CreatedTopic]:
-        """Create topics and wait until all their partitions have leaders."""
+        """Create topics and wait until all their partitions have leaders.
+
+        `record` is told of partitions before they are written; it raises if they are too many.
+        """
         created = {}
         for topic in topics:
             created[topic.name] = await _outcome(
-                self._create_topic(topic, validate_only=validate_only),
+                self._create_topic(topic, record, validate_only=validate_only),
                 f"creating topic {topic.name}",
                 CreatedTopic,
             )
@@ -113,7 +122,9 @@ class TopicAdmin:
                 created[name] = created[name].timed_out()
         return created
 
-    async def _create_topic(self, topic: CreatableTopic, *, validate_only: bool) -> CreatedTopic:
+    async def _create_topic(
+        self, topic: CreatableTopic, record: RecordMutations, *, validate_only: bool
+    ) -> CreatedTopic:
         if topic.name in self._metadata_cache.snapshot.topics:
             raise _exists(topic.name)
         configs = _configs(topic)
@@ -122,6 +133,7 @@ class TopicAdmin:
         check_new_topic(assignment)
         validate_overrides(configs)
         self._ask_policy(topic, assignment, configs)
+        record(len(assignment))
         topic_id = ZERO_UUID
         if not validate_only:
             topic_id = await self._write_topic(topic.name, assignment, configs)
@@ -211,17 +223,21 @@ class TopicAdmin:
 
     # --- delete
 
-    async def delete_topics(self, topics: Sequence[str], timeout_ms: int) -> dict[str, ApiError]:
+    async def delete_topics(
+        self, topics: Sequence[str], timeout_ms: int, record: RecordMutations = no_limit
+    ) -> dict[str, ApiError]:
         """Delete topics and wait until they are gone."""
         errors = {}
         for topic in topics:
-            errors[topic] = await _outcome(self._delete_topic(topic), f"deleting {topic}", _error)
+            attempt = self._delete_topic(topic, record)
+            errors[topic] = await _outcome(attempt, f"deleting {topic}", _error)
         marked = [topic for topic, error in errors.items() if error.is_success]
         for topic in await self.waits.for_deletion(marked, timeout_ms):
             errors[topic] = TIMED_OUT
         return errors
 
-    async def _delete_topic(self, topic: str) -> ApiError:
+    async def _delete_topic(self, topic: str, record: RecordMutations) -> ApiError:
+        record(len(self._metadata_cache.snapshot.topics.get(topic, ())))
         if not await self._zk.topic_exists(topic):
             raise UnknownTopicOrPartitionError(f"Topic `{topic}` to delete does not exist")
         try:
@@ -233,13 +249,18 @@ class TopicAdmin:
     # --- more partitions
 
     async def create_partitions(
-        self, topics: Iterable[CreatePartitionsTopic], timeout_ms: int, *, validate_only: bool
+        self,
+        topics: Iterable[CreatePartitionsTopic],
+        timeout_ms: int,
+        *,
+        validate_only: bool,
+        record: RecordMutations = no_limit,
     ) -> dict[str, ApiError]:
         """Add partitions to topics and wait until all have leaders."""
         errors, counts = {}, {}
         for topic in topics:
             errors[topic.name] = error = await _outcome(
-                self._create_partitions(topic, validate_only=validate_only),
+                self._create_partitions(topic, record, validate_only=validate_only),
                 f"adding partitions to {topic.name}",
                 _error,
             )
@@ -250,7 +271,7 @@ class TopicAdmin:
         return errors
 
     async def _create_partitions(
-        self, topic: CreatePartitionsTopic, *, validate_only: bool
+        self, topic: CreatePartitionsTopic, record: RecordMutations, *, validate_only: bool
     ) -> ApiError:
         name = topic.name
         brokers = await self._zk.get_all_brokers_in_cluster()
@@ -264,6 +285,7 @@ class TopicAdmin:
             added: Assignment = check_added_partitions(wanted, existing, increment, ids)
         else:
             added = self._place(existing, brokers, increment)
+        record(len(added))
         if not validate_only:
             log.info("adding partitions {added} to {topic}", added=dict(added), topic=name)
             new = {p: ReplicaAssignment(tuple(replicas)) for p, replicas in added.items()}

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -21,12 +22,7 @@ from tests.support.ports import free_port
 from tests.support.process import Process
 
 _VERSION = "2.8.2"
-_MARKER = f"kafka_2.13-{_VERSION}.jar"
-_ARTIFACTS = (
-    ("org.apache.kafka", "kafka_2.13", _VERSION),
-    ("org.apache.kafka", "kafka-tools", _VERSION),
-    ("org.slf4j", "slf4j-log4j12", "1.7.30"),
-)
+_LOGGING = ("org.slf4j", "slf4j-log4j12", "1.7.30")
 _DOWNLOAD_TIMEOUT_S = 600
 _LOG4J = """\
 log4j.rootLogger={level}, out
@@ -52,41 +48,74 @@ class ToolResult(NamedTuple):
     stderr: str
 
 
-def apache_kafka_libs() -> Path | None:
+@dataclass(frozen=True, slots=True)
+class Jars:
+    """Artifacts of Kafka with all that they need; the first one's jar says that all are there."""
+
+    folder: str
+    artifacts: tuple[tuple[str, str, str], ...]
+
+    @property
+    def marker(self) -> str:
+        """The file that is copied last."""
+        _, artifact, version = self.artifacts[0]
+        return f"{artifact}-{version}.jar"
+
+
+BROKER_AND_TOOLS = Jars(
+    f"kafka-{_VERSION}",
+    (
+        ("org.apache.kafka", "kafka_2.13", _VERSION),
+        ("org.apache.kafka", "kafka-tools", _VERSION),
+        _LOGGING,
+    ),
+)
+STREAMS_AND_CONNECT = Jars(
+    f"streams-and-connect-{_VERSION}",
+    (
+        ("org.apache.kafka", "kafka-streams", _VERSION),
+        ("org.apache.kafka", "connect-runtime", _VERSION),
+        ("org.apache.kafka", "connect-file", _VERSION),
+        _LOGGING,
+    ),
+)
+
+
+def apache_kafka_libs(jars: Jars = BROKER_AND_TOOLS) -> Path | None:
     """The folder with Kafka's jars, fetched if need be; None where that can't be."""
-    return _locate()[0]
+    return _locate(jars)[0]
 
 
-def why_no_apache_kafka() -> str:
+def why_no_apache_kafka(jars: Jars = BROKER_AND_TOOLS) -> str:
     """The reason why `apache_kafka_libs` is None, empty if it is not."""
-    return _locate()[1]
+    return _locate(jars)[1]
 
 
 @functools.cache
-def _locate() -> tuple[Path | None, str]:
+def _locate(jars: Jars) -> tuple[Path | None, str]:
     if shutil.which("java") is None:
         return None, "no java on PATH: Apache Kafka can't run here"
-    libs = Path(
-        os.environ.get("KAFKA_PEER_LIBS") or Path.home() / ".cache/kafkalike" / f"kafka-{_VERSION}"
-    )
-    if (libs / _MARKER).exists():
+    libs = Path.home() / ".cache/kafkalike" / jars.folder
+    if jars is BROKER_AND_TOOLS and "KAFKA_PEER_LIBS" in os.environ:
+        libs = Path(os.environ["KAFKA_PEER_LIBS"])
+    if (libs / jars.marker).exists():
         return libs, ""
     if shutil.which("mvn") is None:
         return None, f"no Apache Kafka {_VERSION} in {libs}, and no mvn on PATH to fetch it"
     try:
-        _download(libs)
+        _download(libs, jars)
     except (subprocess.SubprocessError, OSError) as error:
         return None, f"Maven could not fetch Apache Kafka {_VERSION}: {error}"
     return libs, ""
 
 
-def _download(libs: Path) -> None:
+def _download(libs: Path, wanted: Jars) -> None:
     """Let Maven copy Kafka and what it needs; the jar that says "all is here" comes last."""
     libs.mkdir(parents=True, exist_ok=True)
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
         f"<version>{version}</version></dependency>"
-        for group, artifact, version in _ARTIFACTS
+        for group, artifact, version in wanted.artifacts
     )
     with tempfile.TemporaryDirectory() as scratch:
         pom, jars = Path(scratch, "pom.xml"), Path(scratch, "jars")
@@ -102,7 +131,7 @@ def _download(libs: Path) -> None:
             capture_output=True,
             timeout=_DOWNLOAD_TIMEOUT_S,
         )
-        for jar in sorted(jars.iterdir(), key=lambda jar: jar.name == _MARKER):
+        for jar in sorted(jars.iterdir(), key=lambda jar: jar.name == wanted.marker):
             shutil.copy(jar, libs)
 
 
@@ -112,13 +141,14 @@ def java_command(
     *args: str | Path,
     jvm_options: Sequence[str] = ("-Xmx256m",),
     is_tool: bool = False,
+    jars: Jars = BROKER_AND_TOOLS,
 ) -> list[str]:
     """The command line that runs a class of Apache Kafka.
 
     A tool logs warnings to stderr, so that its stdout is its answer; a server logs all to stdout.
     """
-    libs = apache_kafka_libs()
-    assert libs is not None, why_no_apache_kafka()
+    libs = apache_kafka_libs(jars)
+    assert libs is not None, why_no_apache_kafka(jars)
     level, target = ("WARN", "System.err") if is_tool else ("INFO", "System.out")
     log4j = config_dir / f"log4j-{level}.properties"
     log4j.write_text(_LOG4J.format(level=level, target=target))

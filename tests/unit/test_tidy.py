@@ -39,15 +39,11 @@ USED_FROM_OUTSIDE = {
     "kafkalike.client.twisted",
     "kafkalike.config.docs",  # scripts/config-docs
 }
-FOR_THE_COORDINATORS = {  # groups and transactions, which are still to come
-    "kafkalike.protocol.consumer_protocol",
-    "kafkalike.protocol.coordinator_records",
-}
 
 
 def _dead_modules(found: list[Module]) -> set[str]:
     """Modules that no other module of the package imports or names."""
-    used = USED_FROM_OUTSIDE | FOR_THE_COORDINATORS
+    used = set(USED_FROM_OUTSIDE)
     for module in found:
         used |= {name for name, _ in module.imports() if name != module.name}
         used |= {text for text in module.strings() if text.startswith("kafkalike.")}

@@ -113,7 +113,9 @@ def check(code: int, what: str, message: str | None = None) -> None:
 def to_error(code: int, what: str, message: str | None = None) -> KafkaError:
     """Return the error of a code, with what it is about."""
     kind = error_for(code)
-    return kind(f"{what}: {message or kind()}")
+    error = kind(f"{what}: {message or kind()}")
+    error.is_answer, error.reason = True, message
+    return error
 
 
 def as_dict(struct: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Keys that Apache Kafka does not have. Each has an entry in docs/deviations.md."""
 
-from kafkalike.config.definition import Config, key
+from kafkalike.config.definition import CLASS, Config, key
 
 
 class OwnKeys(Config):
@@ -25,4 +25,11 @@ class OwnKeys(Config):
         "Only with a listener prefix (listener.name.X.gateway): clients of that listener see this "
         "broker alone, as leader, coordinator and controller of everything, and reach the whole "
         "cluster through it.",
+    )
+    record_interceptor_class_name: str | None = key(
+        "record.interceptor.class.name",
+        None,
+        "Python class, as package.module.Class, whose on_record(topic, partition, record) looks at "
+        "every record that clients produce, and may refuse it by returning the reason.",
+        type=CLASS,
     )

@@ -48,6 +48,7 @@ class LegacyMessage(NamedTuple):
     key: bytes | None
     value: bytes | None
     has_valid_crc: bool
+    crc: int
 
     @property
     def is_compressed(self) -> bool:
@@ -136,7 +137,7 @@ def _decode_message(data: bytes | memoryview, offset: int) -> LegacyMessage:
     except StructError:
         raise InvalidRecordError("Message is shorter than its fields") from None
     has_valid_crc = crc == crc32(data[4:])
-    return LegacyMessage(offset, magic, attributes, timestamp, key, value, has_valid_crc)
+    return LegacyMessage(offset, magic, attributes, timestamp, key, value, has_valid_crc, crc)
 
 
 def _read_bytes(data: bytes | memoryview, position: int) -> tuple[bytes | None, int]:

@@ -16,6 +16,7 @@ from kafkalike.protocol.messages.api_versions import (
 )
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import APIS, api
+from kafkalike.server.finalized_features import FinalizedFeatureCache
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_SOFTWARE_NAME = 3
@@ -24,7 +25,13 @@ _FIRST_VERSION_WITH_SOFTWARE_NAME = 3
 @api(ApiKey.API_VERSIONS, versions="0-3")
 async def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
     """Answer what the registry has."""
-    version = context.api_version
+    return answer(context.api_version, request, context.broker.finalized_features)
+
+
+def answer(
+    version: int, request: ApiVersionsRequest, features: FinalizedFeatureCache
+) -> ApiVersionsResponse:
+    """Answer a client, also one that has not said yet who it is."""
     if version not in APIS[ApiKey.API_VERSIONS].versions:
         return ApiVersionsResponse(
             error_code=ErrorCode.UNSUPPORTED_VERSION,
@@ -35,7 +42,6 @@ async def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVer
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    features = context.broker.finalized_features
     return ApiVersionsResponse(
         api_keys=[_row(key) for key in sorted(APIS)],
         finalized_features_epoch=features.epoch,

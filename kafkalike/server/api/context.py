@@ -1,10 +1,17 @@
 """What a handler knows beside the request itself: who asked, by which listener, and the broker."""
 
+from typing import TYPE_CHECKING
+
 from kafkalike.model.broker import Node
 from kafkalike.network.connection import Connection
 from kafkalike.protocol.errors import BrokerNotAvailableError
+from kafkalike.security.principal import ANONYMOUS, KafkaPrincipal
 from kafkalike.server.forwarding.mark import is_marked, unmarked
 from kafkalike.server.services import BrokerServices
+
+if TYPE_CHECKING:  # they ask the context who it is
+    from kafkalike.server.authorization.authorization import Authorization
+    from kafkalike.server.throttle import Throttle
 
 
 class RequestContext:
@@ -12,11 +19,14 @@ class RequestContext:
 
     __slots__ = (
         "api_version",
+        "authorization",
         "broker",
         "client_host",
         "connection",
         "header_client_id",
         "listener_name",
+        "throttle",
+        "throttle_time_ms",
     )
 
     def __init__(
@@ -34,11 +44,19 @@ class RequestContext:
         self.listener_name = listener_name
         self.client_host = client_host
         self.connection = connection
+        self.authorization: Authorization | None = None  # None: everything is allowed
+        self.throttle: Throttle | None = None  # None: nothing has a limit
+        self.throttle_time_ms = 0
 
     @property
     def client_id(self) -> str | None:
         """The client's own id, also of a client whose request another broker sent on."""
         return unmarked(self.header_client_id)
+
+    @property
+    def principal(self) -> KafkaPrincipal:
+        """Who the client is, as far as its listener makes it say."""
+        return ANONYMOUS if self.connection is None else self.connection.principal
 
     @property
     def is_forwarded(self) -> bool:

@@ -25,12 +25,14 @@ from kafkalike.replication.fetch_session import Answers, FetchContext
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.fetch_conversion import LAST_VERSION_TO_CONVERT, convert
 from kafkalike.server.api.registry import api
+from kafkalike.server.authorization.fetch_guard import split
 from kafkalike.server.forwarding.fetch import ForwardedFetch, leaders_elsewhere
 
 _LAST_VERSION_WITH_HARD_LIMIT = 2
 _LAST_VERSION_WITHOUT_STORAGE_ERROR = 5
 _FIRST_VERSION_WITH_RACK = 11
 _READ_COMMITTED = 1
+_DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 @api(ApiKey.FETCH, versions="0-12")
@@ -40,6 +42,10 @@ async def handle(context: RequestContext, request: FetchRequest) -> FetchRespons
     try:
         fetch = _fetch_context(context, request, is_follower=is_follower)
         requested = list(fetch.partitions())
+        denied: Answers = []
+        if context.authorization is not None:
+            requested, refused = split(context.authorization, requested, is_follower=is_follower)
+            denied = [(tp, _refused(tp, _DENIED)) for tp in refused]
         params = _params(context, request)
         reads = await context.broker.replica_manager.fetch_messages(params, requested)
         leaders = leaders_elsewhere(context, request, reads)
@@ -50,13 +56,17 @@ async def handle(context: RequestContext, request: FetchRequest) -> FetchRespons
             throttle_time_ms = forwarded.throttle_time_ms
         else:
             found = [(read.tp, _answer(context, read)) for read in reads]
-        answers = fetch.select(found)
+        if context.throttle is not None and not is_follower:
+            wait_ms = context.throttle.fetch_wait_ms(context, found)
+            if wait_ms > 0:  # what was read must not be sent: the client asks again
+                return FetchResponse(throttle_time_ms=wait_ms, session_id=fetch.session_id)
+        answers = fetch.select([*found, *denied] if denied else found)
     except KafkaError as error:  # of the session; those of partitions are in their answers
         return FetchResponse(error_code=error.code, session_id=request.session_id)
     if context.api_version <= LAST_VERSION_TO_CONVERT:
         offsets = {tp: partition.fetch_offset for tp, partition in requested}
         for tp, answer in answers:
-            if tp not in leaders:  # who leads it converted it
+            if tp in offsets and tp not in leaders:  # who leads it converted it
                 convert(context, tp, answer, offsets[tp], is_follower=is_follower)
     return FetchResponse(
         throttle_time_ms=throttle_time_ms,
@@ -96,6 +106,8 @@ def _params(context: RequestContext, request: FetchRequest) -> FetchParams:
     else:
         isolation = FetchIsolation.HIGH_WATERMARK
     max_bytes = min(request.max_bytes, context.broker.config.fetch_max_bytes)
+    if context.throttle is not None and request.replica_id < 0:
+        max_bytes = min(max_bytes, context.throttle.max_fetch_bytes(context))
     return FetchParams(
         request.replica_id,
         request.max_wait_ms,
@@ -128,13 +140,7 @@ def _answer(context: RequestContext, read: PartitionRead) -> FetchablePartitionR
         ):
             # Old clients take an unknown code for final; with this one they look elsewhere.
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return FetchablePartitionResponse(
-            partition=read.tp.partition,
-            error_code=code,
-            high_watermark=-1,
-            aborted_transactions=None,
-            record_set=b"",
-        )
+        return _refused(read.tp, code)
     answer = FetchablePartitionResponse(
         partition=read.tp.partition,
         high_watermark=result.high_watermark,
@@ -155,6 +161,16 @@ def _answer(context: RequestContext, read: PartitionRead) -> FetchablePartitionR
             epoch=result.diverging_epoch.leader_epoch, end_offset=result.diverging_epoch.offset
         )
     return answer
+
+
+def _refused(tp: TopicPartition, code: ErrorCode) -> FetchablePartitionResponse:
+    return FetchablePartitionResponse(
+        partition=tp.partition,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        record_set=b"",
+    )
 
 
 def _by_topic(answers: Answers) -> list[FetchableTopicResponse]:

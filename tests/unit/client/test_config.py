@@ -54,7 +54,7 @@ def test_acks_is_one_unless_the_producer_is_idempotent() -> None:
         {"enable_idempotence": True, "acks": 1},
         {"enable_idempotence": True, "retries": 0},
         {"enable_idempotence": True, "max_in_flight_requests_per_connection": 6},
-        {"security_protocol": "SASL_SSL"},
+        {"security_protocol": "SASL_TLS"},
     ],
 )
 def test_producer_refuses_what_cannot_be(settings: dict) -> None:

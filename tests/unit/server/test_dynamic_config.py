@@ -173,7 +173,9 @@ def test_validation_changes_nothing(per_broker: bool) -> None:
 
 def test_secret_without_an_encoder_is_refused() -> None:
     with pytest.raises(ConfigError, match="Password encoder secret not configured"):
-        World().dynamic_config.check_secrets({"listener.name.a.ssl.keystore.password": "p"})
+        World().dynamic_config.persistent.encode(
+            {"listener.name.a.ssl.keystore.password": "p"}, per_broker=True
+        )
 
 
 def test_limits_for_replication_come_from_the_brokers_own_znode() -> None:

@@ -1,0 +1,34 @@
+"""RenewDelegationToken (39): a token lives longer (KIP-48).
+
+v1 throttled like v0 · v2 flexible
+"""
+
+from kafkalike.protocol.api_keys import ApiKey
+from kafkalike.protocol.errors import ErrorCode, KafkaError
+from kafkalike.protocol.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from kafkalike.server.api.context import RequestContext
+from kafkalike.server.api.registry import api
+from kafkalike.server.token_requests import may_ask_for_tokens
+
+_NO_TIME = -1
+
+
+@api(ApiKey.RENEW_DELEGATION_TOKEN, versions="0-2")
+async def handle(
+    context: RequestContext, request: RenewDelegationTokenRequest
+) -> RenewDelegationTokenResponse:
+    """Let the token live longer."""
+    if not may_ask_for_tokens(context):
+        return RenewDelegationTokenResponse(
+            error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_timestamp_ms=_NO_TIME
+        )
+    try:
+        expiry_ms = await context.broker.security.token_manager.renew(
+            context.principal, bytes(request.hmac), request.renew_period_ms
+        )
+    except KafkaError as error:
+        return RenewDelegationTokenResponse(error_code=error.code, expiry_timestamp_ms=_NO_TIME)
+    return RenewDelegationTokenResponse(expiry_timestamp_ms=expiry_ms)
