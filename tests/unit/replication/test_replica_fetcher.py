@@ -62,7 +62,7 @@ class Leader(Setup):
         received = type(request).decode(request.encode(version), version)
         self.requests.append(received)
         context: Any = SimpleNamespace(
-            broker=self._services, api_version=version, authorization=None
+            broker=self._services, api_version=version, authorization=None, throttle=None
         )
         if isinstance(received, FetchRequest):
             answer = await fetch.handle(context, received)

@@ -58,6 +58,7 @@ class GroupBroker(AdminBroker):
         if is_elected:
             for partition in range(PARTITIONS):
                 self.group_coordinator.on_election(partition, 0)
+            self.clock.advance(0)  # what there is to load is loaded in later turns
         self.create_topic(TOPIC, {0: (1,)})
 
     def ask_slowly(self, request: Message, version: int | None = None) -> Any:
