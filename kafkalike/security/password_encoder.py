@@ -8,12 +8,14 @@ import hashlib
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafkalike.config.broker_config import BrokerConfig
 from kafkalike.config.errors import ConfigError
 from kafkalike.config.value_types import Password
+from kafkalike.security.cryptography_door import load
 
+_PURPOSE: Final = "encrypting settings (password.encoder.secret)"
 _SALT_BYTES: Final = 256
 _GCM_TAG_BITS: Final = 128
 _DEFAULT_KEY_FACTORY: Final = "PBKDF2WithHmacSHA512"
@@ -123,28 +125,35 @@ class PasswordEncoder:
 
 
 def _encrypt(way: _Way, key: bytes, vector: bytes, data: bytes) -> bytes:
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    from cryptography.hazmat.primitives.padding import PKCS7
-
+    encrypted: bytes
     if way.is_gcm:
-        return AESGCM(key).encrypt(vector, data, None)
-    padder = PKCS7(128).padder()
-    encryptor = Cipher(algorithms.AES(key), modes.CBC(vector)).encryptor()
-    return encryptor.update(padder.update(data) + padder.finalize()) + encryptor.finalize()
+        encrypted = _load("ciphers.aead").AESGCM(key).encrypt(vector, data, None)
+        return encrypted
+    padder = _load("padding").PKCS7(128).padder()
+    encryptor = _cbc(key, vector).encryptor()
+    encrypted = encryptor.update(padder.update(data) + padder.finalize()) + encryptor.finalize()
+    return encrypted
 
 
 def _decrypt(way: _Way, key: bytes, vector: bytes, data: bytes) -> bytes:
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    from cryptography.hazmat.primitives.padding import PKCS7
-
+    decrypted: bytes
     if way.is_gcm:
         try:
-            return AESGCM(key).decrypt(vector, data, None)
-        except InvalidTag:
+            decrypted = _load("ciphers.aead").AESGCM(key).decrypt(vector, data, None)
+        except load("exceptions", _PURPOSE).InvalidTag:
             raise ValueError("the secret is another one") from None
-    decryptor = Cipher(algorithms.AES(key), modes.CBC(vector)).decryptor()
-    unpadder = PKCS7(128).unpadder()
-    return unpadder.update(decryptor.update(data) + decryptor.finalize()) + unpadder.finalize()
+        return decrypted
+    decryptor = _cbc(key, vector).decryptor()
+    unpadder = _load("padding").PKCS7(128).unpadder()
+    padded = decryptor.update(data) + decryptor.finalize()
+    decrypted = unpadder.update(padded) + unpadder.finalize()
+    return decrypted
+
+
+def _cbc(key: bytes, vector: bytes) -> Any:
+    ciphers = _load("ciphers")
+    return ciphers.Cipher(ciphers.algorithms.AES(key), ciphers.modes.CBC(vector))
+
+
+def _load(module: str) -> Any:  # Any: a module, known by its name only
+    return load(f"hazmat.primitives.{module}", _PURPOSE)

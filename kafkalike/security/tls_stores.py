@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafkalike.config.errors import ConfigError
+from kafkalike.security.cryptography_door import load
 
 _JKS_MAGIC: Final = bytes.fromhex("feedfeed")
 _PEM_MARK: Final = b"-----BEGIN "
@@ -41,8 +42,7 @@ def read_key_store(
     store = _pkcs12(data, kind, store_password, f"ssl.keystore.location {path}")
     if store.key is None or store.cert is None:
         raise ConfigError(f"ssl.keystore.location {path} has no private key")
-    from cryptography.hazmat.primitives import serialization
-
+    serialization = _serialization()
     key: bytes = store.key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -76,10 +76,7 @@ def _pkcs12(data: bytes, kind: str, password: str | None, what: str) -> Any:
         )
     if kind.upper() == PEM:
         raise ConfigError(f"{what} is not PEM, though its type says so")
-    try:
-        from cryptography.hazmat.primitives.serialization import pkcs12
-    except ImportError:
-        raise ConfigError(f"{what}: pip install cryptography to read PKCS12, or use PEM") from None
+    pkcs12 = load("hazmat.primitives.serialization.pkcs12", f"reading PKCS12 ({what})")
     try:
         return pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError as error:
@@ -87,10 +84,12 @@ def _pkcs12(data: bytes, kind: str, password: str | None, what: str) -> Any:
 
 
 def _certificates(*certificates: Any) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding
+    encoding = _serialization().Encoding.PEM
+    return b"".join(certificate.certificate.public_bytes(encoding) for certificate in certificates)
 
-    pem = (certificate.certificate.public_bytes(Encoding.PEM) for certificate in certificates)
-    return b"".join(pem)
+
+def _serialization() -> Any:
+    return load("hazmat.primitives.serialization", "reading PKCS12")
 
 
 def _rewrapped(pem: bytes) -> bytes:

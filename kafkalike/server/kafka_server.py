@@ -37,6 +37,7 @@ from kafkalike.server.dynamic_config import DynamicConfig
 from kafkalike.server.errors import StartupError
 from kafkalike.server.finalized_features import FinalizedFeatureCache
 from kafkalike.server.forwarding.forwarding import Forwarding
+from kafkalike.server.housekeeping import start_housekeeping
 from kafkalike.server.identity import Identity, settle_identity, write_identity
 from kafkalike.server.limits_parts import LimitsParts
 from kafkalike.server.log_dir_failure import LogDirFailureHandler
@@ -316,7 +317,9 @@ class KafkaServer:
         await services.finalized_features.startup()
         self._lifecycle.on_stop("features", services.finalized_features.shutdown)
         self._lifecycle.on_stop("dynamic configuration", services.dynamic_config.shutdown)
-        self._start_periodic_tasks(services)
+        tasks = PeriodicTasks(self._time, self._background)
+        self._lifecycle.on_stop("periodic tasks", tasks.stop)
+        start_housekeeping(services, tasks)
         services.transaction_coordinator.startup()
         controller.startup()
         self._lifecycle.on_stop("controller", controller.shutdown)
@@ -376,34 +379,6 @@ class KafkaServer:
             self._broker_epoch = await registration.register()
 
         return register
-
-    def _start_periodic_tasks(self, services: BrokerServices) -> None:
-        tasks = PeriodicTasks(self._time, self._background)
-        self._lifecycle.on_stop("periodic tasks", tasks.stop)
-        config = services.config
-
-        async def shrink_isrs() -> None:
-            services.replica_manager.maybe_shrink_isrs()
-
-        for what, task, period_ms in (
-            (
-                "high watermark checkpoint",
-                services.replica_state_changes.checkpoint_high_watermarks,
-                config.replica_high_watermark_checkpoint_interval_ms,
-            ),
-            ("ISR check", shrink_isrs, config.replica_lag_time_max_ms // 2),
-            (
-                "offset expiry",
-                services.group_coordinator.remove_expired_offsets,
-                config.offsets_retention_check_interval_ms,
-            ),
-            (
-                "delegation token expiry",
-                services.security.token_manager.remove_expired,
-                config.delegation_token_expiry_check_interval_ms,
-            ),
-        ):
-            tasks.start(what, task, delay_ms=period_ms, period_ms=period_ms)
 
 
 def _connection_limits(config: BrokerConfig) -> ConnectionLimits:

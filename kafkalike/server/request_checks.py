@@ -110,7 +110,7 @@ class RequestChecks:
     def _authorization(self, api: Api, context: RequestContext) -> Authorization | None:
         if self._authorizer is None:
             return None
-        return Authorization(self._authorizer, context, api.key.name)
+        return Authorization(self._authorizer, context.asker(api.key.name))
 
     def _guarded(
         self, api: Api, context: RequestContext, request: Any, authorization: Authorization

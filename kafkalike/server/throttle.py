@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from time import perf_counter
 from types import coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from kafkalike.config.broker_config import BrokerConfig
 from kafkalike.protocol.api_keys import ApiKey
@@ -20,7 +20,7 @@ from kafkalike.quota.client_quotas import (
     QuotaEntity,
 )
 from kafkalike.quota.quota_type import QuotaType
-from kafkalike.server.api.context import RequestContext
+from kafkalike.security.principal import KafkaPrincipal
 from kafkalike.server.mutation_quota import RecordMutations, no_limit
 from kafkalike.utils.time import Time
 
@@ -45,6 +45,21 @@ STRICT_MUTATIONS: Final[Mapping[int, int]] = {
 }
 """From which version on a mutation beyond the quota is refused, and not only made to wait for."""
 _MAX_BYTES: Final = (1 << 31) - 1
+
+
+class ThrottledRequest(Protocol):
+    """What must be known of a request (`RequestContext`)."""
+
+    api_version: int
+    throttle_time_ms: int
+
+    @property
+    def principal(self) -> KafkaPrincipal:
+        """Who asks."""
+
+    @property
+    def client_id(self) -> str | None:
+        """As what."""
 
 
 class Throttle:
@@ -106,7 +121,7 @@ class Throttle:
         return await _measured(handling, spent), spent[0]
 
     def wait_ms(
-        self, api_key: ApiKey, context: RequestContext, request: Any, size: int, busy_s: float
+        self, api_key: ApiKey, context: ThrottledRequest, request: Any, size: int, busy_s: float
     ) -> int:
         """Count what a request used; return how long its client must wait."""
         if api_key in _EXEMPT or (api_key is ApiKey.FETCH and request.replica_id >= 0):
@@ -121,13 +136,13 @@ class Throttle:
 
     # --- fetch
 
-    def max_fetch_bytes(self, context: RequestContext) -> int:
+    def max_fetch_bytes(self, context: ThrottledRequest) -> int:
         """Return how much a client may fetch at once: more would have to wait in any case."""
         if not self._fetch.is_enabled:
             return _MAX_BYTES
         return int(min(self._fetch.max_in_window(*self._who(context)), _MAX_BYTES))
 
-    def fetch_wait_ms(self, context: RequestContext, found: Iterable[tuple[Any, Any]]) -> int:
+    def fetch_wait_ms(self, context: ThrottledRequest, found: Iterable[tuple[Any, Any]]) -> int:
         """Count what is about to be sent; if it is too much it is not sent, and not counted."""
         if not self._fetch.is_enabled:
             return 0
@@ -146,7 +161,13 @@ class Throttle:
         """Whether somebody has a quota of controller mutations."""
         return self._mutations.is_enabled
 
-    def record_mutations(self, api_key: ApiKey, context: RequestContext, permits: int) -> None:
+    def mutations_of(self, api_key: ApiKey, context: ThrottledRequest) -> RecordMutations:
+        """Give what counts the mutations of a request."""
+        if not self.limits_mutations:
+            return no_limit
+        return partial(self._record_mutations, api_key, context)
+
+    def _record_mutations(self, api_key: ApiKey, context: ThrottledRequest, permits: int) -> None:
         """Count partitions that are created or deleted; beyond the quota refuse, or have to wait.
 
         Newer clients are refused (strict), older ones are served and wait afterwards.
@@ -167,16 +188,8 @@ class Throttle:
         if wait_ms > 0 and context.api_version >= STRICT_MUTATIONS[api_key]:
             raise ThrottlingQuotaExceededError("The throttling quota has been exceeded.")
 
-    def _who(self, context: RequestContext) -> tuple[str, str, int]:
+    def _who(self, context: ThrottledRequest) -> tuple[str, str, int]:
         return context.principal.name, context.client_id or "", self._time.now_ms()
-
-
-def mutations_of(api_key: ApiKey, context: RequestContext) -> RecordMutations:
-    """Give what counts the mutations of a request."""
-    throttle = context.throttle
-    if throttle is None or not throttle.limits_mutations:
-        return no_limit
-    return partial(throttle.record_mutations, api_key, context)
 
 
 @coroutine

@@ -185,7 +185,7 @@ def test_offsets_are_found_as_recorded(golden: GoldenCluster) -> None:
 
 
 def test_log_directories_are_described_as_recorded(golden: GoldenCluster) -> None:
-    """Where a broker puts a new partition is its own choice; the shape and the rest are the same."""
+    """Where a broker puts a new partition is its own choice; the shape and all else are alike."""
     found = golden.commands.run("log-dirs-describe").stdout.splitlines()
     wanted = Recorded.load("log-dirs-describe").outcome.stdout.splitlines()
     assert found[:2] == wanted[:2]

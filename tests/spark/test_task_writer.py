@@ -67,7 +67,7 @@ def test_repeated_batch_with_other_rows_is_refused(kafka: Broker) -> None:
     create_topic(kafka, "other")
     writer = a_writer(kafka, "other")
     writer.write_once(rows("a", "b"), "other-0", 0)
-    with pytest.raises(DataSourceError, match="batch 0 .* with 2 rows and now has 1"):
+    with pytest.raises(DataSourceError, match=r"batch 0 .* with 2 rows and now has 1"):
         writer.write_once(rows("a"), "other-0", 0)
 
 

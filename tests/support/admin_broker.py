@@ -160,13 +160,16 @@ class AdminBroker:
         api = load_apis()[request.api_key]
         assert version in api.versions
         sent = api.request_class.decode(request.encode(version), version)
-        context = RequestContext(
-            cast(BrokerServices, self), version, "a-client", "PLAINTEXT", "127.0.0.1"
-        )
-        response = await api.handle(context, sent)
+        response = await api.handle(self.context(version), sent)
         assert response is not None
         answered = response_class(ApiKey(request.api_key))
         return answered.decode(response.encode(version), version)
+
+    def context(self, version: int) -> RequestContext:
+        """Give what a handler knows of a request."""
+        return RequestContext(
+            cast(BrokerServices, self), version, "a-client", "PLAINTEXT", "127.0.0.1"
+        )
 
     # --- with logs
 

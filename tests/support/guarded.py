@@ -83,7 +83,7 @@ class Guarded:
         context = RequestContext(
             cast(Any, self._broker), version, "c", "PLAINTEXT", "h", cast(Any, connection)
         )
-        authorization = Authorization(self.authorizer, context, key.name)
+        authorization = Authorization(self.authorizer, context.asker(key.name))
         answer = run(load_guards()[key](authorization, context, request, self._proceed))
         if answer is None:
             return None

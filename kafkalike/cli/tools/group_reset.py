@@ -1,6 +1,5 @@
 """`kafka-consumer-groups --reset-offsets`: which offsets a group would get, and setting them."""
 
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -142,7 +141,7 @@ class _Reset:
 
     async def _by_duration(self, group_id: str, partitions: list[TopicPartition]) -> Offsets:
         duration_ms = parse_duration_ms(self._parsed.value("by-duration"))
-        return await self._since(partitions, time.time_ns() // 1_000_000 - duration_ms)
+        return await self._since(partitions, self._admin.client.time.now_ms() - duration_ms)
 
     async def _from_file(self, group_id: str, partitions: list[TopicPartition]) -> Offsets:
         if self._plan is None or group_id not in self._plan:

@@ -1,7 +1,6 @@
 """The keys that sign tokens: a secret, a PEM file or a JWK set (RFC 7517, 7518).
 
-HS, RS, PS and ES with 256, 384 and 512 bits. `cryptography` is loaded with the first public key,
-so that brokers without signed tokens do not pay for it.
+HS, RS, PS and ES with 256, 384 and 512 bits. `cryptography` is loaded with the first public key.
 """
 
 import hmac
@@ -12,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kafkalike.config.errors import ConfigError
+from kafkalike.security.cryptography_door import load
 from kafkalike.security.sasl.jwt import IllegalTokenError, Jwt
 
 _CURVES: Final = {"P-256": "SECP256R1", "P-384": "SECP384R1", "P-521": "SECP521R1"}
 _BITS: Final = ("256", "384", "512")
+_PRIMITIVES: Final = "hazmat.primitives"
 
 Verify = Callable[[str, bytes, bytes], bool]
 """Whether (algorithm, what is signed, signature) go together."""
@@ -60,25 +61,29 @@ def read_keys(data: bytes) -> list[JwtKey]:
     if data.lstrip().startswith(b"{"):
         found = json.loads(data)
         return [_jwk(entry) for entry in found.get("keys", [found])]
-    from cryptography import x509
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
     if b"BEGIN CERTIFICATE" in data:
-        certificates = x509.load_pem_x509_certificates(data)
+        certificates = _load("x509").load_pem_x509_certificates(data)
         return [_public_key(certificate.public_key(), None) for certificate in certificates]
-    return [_public_key(load_pem_public_key(data), None)]
+    return [_public_key(_load(f"{_PRIMITIVES}.serialization").load_pem_public_key(data), None)]
+
+
+def _load(module: str) -> Any:
+    return load(module, "checking tokens that are signed with a private key")
+
+
+def _asymmetric(kind: str) -> Any:
+    return _load(f"{_PRIMITIVES}.asymmetric.{kind}")
 
 
 def _jwk(entry: Mapping[str, Any]) -> JwtKey:
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
-
     key_id, kind = entry.get("kid"), entry.get("kty")
     if kind == "oct":
         return secret_key(_bytes(entry["k"]), key_id)
     if kind == "RSA":
-        numbers = rsa.RSAPublicNumbers(_number(entry["e"]), _number(entry["n"]))
+        numbers = _asymmetric("rsa").RSAPublicNumbers(_number(entry["e"]), _number(entry["n"]))
         return _public_key(numbers.public_key(), key_id)
     if kind == "EC" and entry.get("crv") in _CURVES:
+        ec = _asymmetric("ec")
         curve = getattr(ec, _CURVES[entry["crv"]])()
         point = ec.EllipticCurvePublicNumbers(_number(entry["x"]), _number(entry["y"]), curve)
         return _public_key(point.public_key(), key_id)
@@ -86,19 +91,16 @@ def _jwk(entry: Mapping[str, Any]) -> JwtKey:
 
 
 def _public_key(key: Any, key_id: str | None) -> JwtKey:  # Any: one of many classes
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
-
-    if isinstance(key, rsa.RSAPublicKey):
+    if isinstance(key, _asymmetric("rsa").RSAPublicKey):
         return JwtKey(key_id, ("RS", "PS"), _rsa_verify(key))
-    if isinstance(key, ec.EllipticCurvePublicKey):
+    if isinstance(key, _asymmetric("ec").EllipticCurvePublicKey):
         return JwtKey(key_id, ("ES",), _ec_verify(key))
     raise ConfigError(f"{type(key).__name__} cannot check tokens: RSA and EC keys can")
 
 
 def _rsa_verify(key: Any) -> Verify:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import padding
+    invalid_signature = _load("exceptions").InvalidSignature
+    hashes, padding = _load(f"{_PRIMITIVES}.hashes"), _asymmetric("padding")
 
     def verify(algorithm: str, signed: bytes, signature: bytes) -> bool:
         digest = getattr(hashes, f"SHA{algorithm[2:]}")()
@@ -107,7 +109,7 @@ def _rsa_verify(key: Any) -> Verify:
             pad = padding.PSS(padding.MGF1(digest), padding.PSS.DIGEST_LENGTH)
         try:
             key.verify(signature, signed, pad, digest)
-        except InvalidSignature:
+        except invalid_signature:
             return False
         return True
 
@@ -115,11 +117,9 @@ def _rsa_verify(key: Any) -> Verify:
 
 
 def _ec_verify(key: Any) -> Verify:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-
+    invalid_signature = _load("exceptions").InvalidSignature
+    hashes, ec = _load(f"{_PRIMITIVES}.hashes"), _asymmetric("ec")
+    encode_dss_signature = _asymmetric("utils").encode_dss_signature
     size = (key.curve.key_size + 7) // 8
 
     def verify(algorithm: str, signed: bytes, signature: bytes) -> bool:
@@ -129,7 +129,7 @@ def _ec_verify(key: Any) -> Verify:
         digest = getattr(hashes, f"SHA{algorithm[2:]}")()
         try:
             key.verify(encode_dss_signature(r, s), signed, ec.ECDSA(digest))
-        except InvalidSignature:
+        except invalid_signature:
             return False
         return True
 

@@ -1,17 +1,16 @@
 """What a handler knows beside the request itself: who asked, by which listener, and the broker."""
 
-from typing import TYPE_CHECKING
-
 from kafkalike.model.broker import Node
 from kafkalike.network.connection import Connection
+from kafkalike.protocol.api_keys import ApiKey
 from kafkalike.protocol.errors import BrokerNotAvailableError
+from kafkalike.security.authorizer import AuthorizableRequestContext
 from kafkalike.security.principal import ANONYMOUS, KafkaPrincipal
+from kafkalike.server.authorization.authorization import Authorization
 from kafkalike.server.forwarding.mark import is_marked, unmarked
+from kafkalike.server.mutation_quota import RecordMutations, no_limit
 from kafkalike.server.services import BrokerServices
-
-if TYPE_CHECKING:  # they ask the context who it is
-    from kafkalike.server.authorization.authorization import Authorization
-    from kafkalike.server.throttle import Throttle
+from kafkalike.server.throttle import Throttle
 
 
 class RequestContext:
@@ -57,6 +56,16 @@ class RequestContext:
     def principal(self) -> KafkaPrincipal:
         """Who the client is, as far as its listener makes it say."""
         return ANONYMOUS if self.connection is None else self.connection.principal
+
+    def asker(self, request_name: str) -> AuthorizableRequestContext:
+        """Give what an authorizer may know of the request."""
+        return AuthorizableRequestContext(
+            self.principal, self.client_host, self.listener_name, self.client_id, request_name
+        )
+
+    def mutations_of(self, api_key: ApiKey) -> RecordMutations:
+        """Give what is told how many partitions the request creates or deletes."""
+        return no_limit if self.throttle is None else self.throttle.mutations_of(api_key, self)
 
     @property
     def is_forwarded(self) -> bool:

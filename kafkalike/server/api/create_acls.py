@@ -14,7 +14,6 @@ from kafkalike.security.acl import AclBinding, check_resource
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import api
 from kafkalike.server.authorization.acl_filters import binding
-from kafkalike.server.authorization.authorization import who_asks
 
 
 @api(ApiKey.CREATE_ACLS, versions="0-2")
@@ -32,7 +31,7 @@ async def handle(context: RequestContext, request: CreateAclsRequest) -> CreateA
         except KafkaError as error:
             errors[one] = error
     valid = [one for one in dict.fromkeys(bindings) if one not in errors]
-    asker = who_asks(context, ApiKey.CREATE_ACLS.name)
+    asker = context.asker(ApiKey.CREATE_ACLS.name)
     errors |= zip(valid, await authorizer.create_acls(asker, valid), strict=True)
     return CreateAclsResponse(results=[_result(errors[one]) for one in bindings])
 

@@ -15,7 +15,6 @@ from kafkalike.protocol.messages.create_partitions import (
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import api
 from kafkalike.server.api_error import ApiError
-from kafkalike.server.throttle import mutations_of
 
 _DUPLICATE = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
 _BEING_DELETED = ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
@@ -38,7 +37,7 @@ async def handle(
         [topic for topic in request.topics if topic.name not in errors],
         request.timeout_ms,
         validate_only=request.validate_only,
-        record=mutations_of(ApiKey.CREATE_PARTITIONS, context),
+        record=context.mutations_of(ApiKey.CREATE_PARTITIONS),
     )
     return _response({name: errors[name] for name in counts})
 

@@ -18,7 +18,6 @@ from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import api
 from kafkalike.server.api_error import ApiError
 from kafkalike.server.config_entry import ConfigEntry
-from kafkalike.server.throttle import mutations_of
 from kafkalike.server.topic_admin import CreatedTopic
 
 _DUPLICATE = CreatedTopic(
@@ -40,7 +39,7 @@ async def handle(context: RequestContext, request: CreateTopicsRequest) -> Creat
         [topic for topic in request.topics if counts[topic.name] == 1],
         request.timeout_ms,
         validate_only=request.validate_only,
-        record=mutations_of(ApiKey.CREATE_TOPICS, context),
+        record=context.mutations_of(ApiKey.CREATE_TOPICS),
     )
     return CreateTopicsResponse(
         topics=[

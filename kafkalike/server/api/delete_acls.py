@@ -15,7 +15,6 @@ from kafkalike.security.acl import AclBinding
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import api
 from kafkalike.server.authorization.acl_filters import binding_filter
-from kafkalike.server.authorization.authorization import who_asks
 
 
 @api(ApiKey.DELETE_ACLS, versions="0-2")
@@ -29,7 +28,7 @@ async def handle(context: RequestContext, request: DeleteAclsRequest) -> DeleteA
         )
         return DeleteAclsResponse(filter_results=[refused] * len(request.filters))
     filters = [binding_filter(one, context.api_version) for one in request.filters]
-    results = await authorizer.delete_acls(who_asks(context, ApiKey.DELETE_ACLS.name), filters)
+    results = await authorizer.delete_acls(context.asker(ApiKey.DELETE_ACLS.name), filters)
     return DeleteAclsResponse(
         filter_results=[
             DeleteAclsFilterResult(matching_acls=[_gone(*one) for one in result.deleted])

@@ -16,7 +16,6 @@ from kafkalike.protocol.messages.delete_topics import (
 )
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import api
-from kafkalike.server.throttle import mutations_of
 
 _FIRST_VERSION_WITH_DISABLED_ERROR = 3
 _FIRST_VERSION_WITH_IDS = 6
@@ -39,7 +38,7 @@ async def handle(context: RequestContext, request: DeleteTopicsRequest) -> Delet
     results = [_resolve(context, topic) for topic in topics]
     names = [topic.name for topic in results if topic.error_code == 0 and topic.name is not None]
     errors = await broker.topic_admin.delete_topics(
-        list(dict.fromkeys(names)), request.timeout_ms, mutations_of(ApiKey.DELETE_TOPICS, context)
+        list(dict.fromkeys(names)), request.timeout_ms, context.mutations_of(ApiKey.DELETE_TOPICS)
     )
     for result in results:
         if result.error_code == 0 and result.name is not None:

@@ -12,7 +12,6 @@ from kafkalike.security.acl_operation import (
 )
 from kafkalike.security.authorizer import Action, AuthorizableRequestContext, Authorizer
 from kafkalike.security.resource import CLUSTER_NAME, ResourceType
-from kafkalike.server.api.context import RequestContext
 
 _OPERATIONS: Final = {
     ResourceType.TOPIC: TOPIC_OPERATIONS,
@@ -26,9 +25,9 @@ class Authorization:
 
     __slots__ = ("_authorizer", "context")
 
-    def __init__(self, authorizer: Authorizer, context: RequestContext, request_name: str) -> None:
+    def __init__(self, authorizer: Authorizer, context: AuthorizableRequestContext) -> None:
         self._authorizer = authorizer
-        self.context = who_asks(context, request_name)
+        self.context = context
 
     def allows(
         self,
@@ -75,14 +74,3 @@ class Authorization:
             for operation in _OPERATIONS[resource_type]
             if self.allows(operation, resource_type, name, log_if_denied=False)
         )
-
-
-def who_asks(context: RequestContext, request_name: str) -> AuthorizableRequestContext:
-    """Give what an authorizer may know of a request."""
-    return AuthorizableRequestContext(
-        context.principal,
-        context.client_host,
-        context.listener_name,
-        context.client_id,
-        request_name,
-    )

@@ -40,14 +40,14 @@ UNGUARDED: Final = frozenset(
 
 _GUARDS: dict[int, Guard] = {}
 _MODULES: Final = (
-    "cluster",
-    "config",
-    "group",
-    "metadata",
-    "offset",
-    "partition",
-    "topic",
-    "transaction",
+    "kafkalike.server.authorization.cluster_guards",
+    "kafkalike.server.authorization.config_guards",
+    "kafkalike.server.authorization.group_guards",
+    "kafkalike.server.authorization.metadata_guards",
+    "kafkalike.server.authorization.offset_guards",
+    "kafkalike.server.authorization.partition_guards",
+    "kafkalike.server.authorization.topic_guards",
+    "kafkalike.server.authorization.transaction_guards",
 )
 
 
@@ -66,7 +66,6 @@ def guard(*keys: ApiKey) -> Callable[[Guard], Guard]:
 
 def load_guards() -> Mapping[int, Guard]:
     """Import all modules that have guards, and return what they registered."""
-    package = __name__.rpartition(".")[0]
     for name in _MODULES:
-        import_module(f"{package}.{name}_guards")
+        import_module(name)
     return MappingProxyType(_GUARDS)

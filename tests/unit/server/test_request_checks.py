@@ -25,7 +25,7 @@ from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import Api
 from kafkalike.server.forwarding.mark import mark
 from kafkalike.server.request_checks import RequestChecks
-from kafkalike.server.throttle import Throttle, mutations_of
+from kafkalike.server.throttle import Throttle
 from kafkalike.utils.time import Time
 from tests.support.admin_broker import PROPERTIES
 from tests.support.guarded import FakeAuthorizer, Permission
@@ -274,10 +274,10 @@ def test_newer_client_is_refused_once_its_mutations_are_used_up() -> None:
     first, second = world.context(version=6), world.context(version=6)
     for context in (first, second):
         context.throttle = world.throttle
-    mutations_of(ApiKey.CREATE_TOPICS, first)(15)  # a burst of 11 may be overdrawn once
+    first.mutations_of(ApiKey.CREATE_TOPICS)(15)  # a burst of 11 may be overdrawn once
     assert first.throttle_time_ms == 0
     with pytest.raises(ThrottlingQuotaExceededError):
-        mutations_of(ApiKey.CREATE_TOPICS, second)(1)
+        second.mutations_of(ApiKey.CREATE_TOPICS)(1)
     assert second.throttle_time_ms == 4000
 
 
@@ -286,12 +286,12 @@ def test_older_client_is_served_and_waits_afterwards() -> None:
     world = World(quotas={QuotaType.CONTROLLER_MUTATION: 1.0})
     context = world.context(version=5)
     context.throttle = world.throttle
-    mutations_of(ApiKey.CREATE_TOPICS, context)(15)
+    context.mutations_of(ApiKey.CREATE_TOPICS)(15)
     assert context.throttle_time_ms == 4000
 
 
 def test_client_without_quota_creates_as_many_partitions_as_it_likes() -> None:
     world = World()
     context = world.context()
-    mutations_of(ApiKey.CREATE_TOPICS, context)(1_000_000)
+    context.mutations_of(ApiKey.CREATE_TOPICS)(1_000_000)
     assert context.throttle_time_ms == 0
