@@ -33,6 +33,7 @@ def produce(arguments: Arguments) -> Figures:
         "queue.buffering.max.kbytes": 1 << 20,
     }
     producer = Producer(arguments["topic"], settings, payload, _BATCH)
+    producer.until_known(partitions)
     before = sum(map(producer.end_offset, range(partitions)))
     _ready()
     started = time.perf_counter()
@@ -64,7 +65,7 @@ def consume(arguments: Arguments) -> Figures:
         "fetch.queue.backoff.ms": 10,
     }
     consumer = Consumer(arguments["topic"], settings, 10_000)
-    consumer.end_offset(0)
+    consumer.until_known(arguments["partitions"])
     _ready()
     started = time.perf_counter()
     for partition in range(arguments["partitions"]):
@@ -87,7 +88,7 @@ def latency_send(arguments: Arguments) -> Figures:
     }
     payload = bytes(arguments["record_bytes"])
     producer = Producer(arguments["topic"], settings, payload, 1)
-    producer.end_offset(0)
+    producer.until_known(arguments["partitions"])
     _ready()
     started = time.perf_counter()
     for number in range(arguments["records"]):
@@ -103,9 +104,9 @@ def latency_send(arguments: Arguments) -> Figures:
 def latency_receive(arguments: Arguments) -> Figures:
     """Receive what `latency_send` sends and return how old each record was, in ms, sorted."""
     consumer = Consumer(arguments["topic"], {"bootstrap.servers": arguments["bootstrap"]}, 1)
+    consumer.until_known(arguments["partitions"])
     for partition in range(arguments["partitions"]):
         consumer.start(partition)
-    consumer.end_offset(0)
     _ready()
     started = time.perf_counter()
     ages_ms: list[float] = []

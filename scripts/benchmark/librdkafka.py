@@ -7,6 +7,7 @@ without a group, so that no coordinator takes part.
 
 import ctypes
 import struct
+import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import confluent_kafka
 
 _PRODUCER, _CONSUMER = 0, 1
+_METADATA_DEADLINE_S = 30.0
 _OFFSET_BEGINNING = -2
 _ERROR_BYTES = 512
 _TIMESTAMP = struct.Struct("q")
@@ -68,7 +70,7 @@ _lib = _load()
 
 
 class LibrdkafkaError(Exception):
-    """librdkafka refused something; the benchmark ends."""
+    """librdkafka refused something; unless it may pass, the benchmark ends."""
 
 
 class _Client:
@@ -85,6 +87,22 @@ class _Client:
             raise LibrdkafkaError(error.value.decode())
         self._name = topic.encode()
         self._topic = _lib.rd_kafka_topic_new(self._handle, self._name, None)
+
+    def until_known(self, partitions: int) -> None:
+        """Wait until this client finds all partitions: brokers learn of a new topic one by one."""
+        deadline = time.perf_counter() + _METADATA_DEADLINE_S
+        for partition in range(partitions):
+            while not self._is_known(partition):
+                if time.perf_counter() > deadline:
+                    raise LibrdkafkaError(f"{self._name.decode()}-{partition} is not to be found")
+                time.sleep(0.01)
+
+    def _is_known(self, partition: int) -> bool:
+        try:
+            self.end_offset(partition)
+        except LibrdkafkaError:
+            return False
+        return True
 
     def end_offset(self, partition: int) -> int:
         """Ask the broker for the end offset (high watermark) of a partition."""
