@@ -96,3 +96,15 @@ def test_longest_pause_counts_from_the_beginning_and_to_the_end() -> None:
         history.note_acked((0, int(moment)), str(moment).encode(), moment)
     assert history.longest_pause_s(0.0, 10.0) == 6.0
     assert history.longest_pause_s(-5.0, 3.0) == 7.0
+
+
+def test_pause_of_one_partition_counts_though_others_go_on() -> None:
+    history = History()
+    for moment in range(10):
+        history.note_acked((1, moment), b"%d" % moment, float(moment))
+    history.note_acked((0, 0), b"first", 2.0)
+    assert history.longest_pause_s(0.0, 9.0) == 7.0
+
+
+def test_nothing_acknowledged_is_one_long_pause() -> None:
+    assert History().longest_pause_s(1.0, 4.0) == 3.0
