@@ -1,9 +1,11 @@
 """`scripts/chaos --minutes N --seed S`: faults for a while, then a table and a verdict."""
 
+import signal
 import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -17,7 +19,10 @@ from tests.chaos.run import Report, plan, run
 @click.option("--seed", type=int, help="Repeats the faults of a run; by default a new one.")
 @click.option("--dir", "directory", type=click.Path(file_okay=False, path_type=Path))
 def main(minutes: float, seed: int | None, directory: Path | None) -> None:
-    """Stop, kill and pause leaders, controllers, followers and ZooKeeper under load."""
+    """Stop, kill and pause leaders, controllers, followers and ZooKeeper under load.
+
+    Ctrl-C ends the run with the round that is under way, and judges it.
+    """
     seed = int(time.time()) if seed is None else seed
     directory = directory or Path(tempfile.mkdtemp(prefix="kafkalike-chaos-"))
     until_s = time.monotonic() + minutes * 60
@@ -26,11 +31,25 @@ def main(minutes: float, seed: int | None, directory: Path | None) -> None:
         directory,
         seed=seed,
         faults=plan(Random(seed)),
-        is_over=lambda _: time.monotonic() > until_s,
+        is_over=_is_over(until_s),
         say=click.echo,
     )
     click.echo(table(report))
     sys.exit(0 if report.is_good else 1)
+
+
+def _is_over(until_s: float) -> Callable[[int], bool]:
+    """Return what says whether the time is up or somebody has asked for the end."""
+    is_asked = False
+
+    def ask(number: int, _: object) -> None:
+        nonlocal is_asked
+        is_asked = True
+        signal.signal(number, signal.SIG_DFL)  # the second time ends it without a verdict
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ask)
+    return lambda _: is_asked or time.monotonic() > until_s
 
 
 def table(report: Report) -> str:
