@@ -22,14 +22,23 @@ class GroupFlush:
         """Wait until all that is in the log now is on the disk; fails with `KafkaStorageError`."""
         done: Deferred[None] = Deferred()
         self._waiting.setdefault(log, []).append(done)
+        self._run_unless_running(log)
+        return done
+
+    def start(self, log: Log) -> None:
+        """Begin a flush that nobody waits for; where it fails, the log directory says so."""
+        self._waiting.setdefault(log, [])
+        self._run_unless_running(log)
+
+    def _run_unless_running(self, log: Log) -> None:
         if log not in self._running:
             self._running.add(log)
             self._background.start(self._run(log), f"flush of {log.tp}")
-        return done
 
     async def _run(self, log: Log) -> None:
         try:
-            while waiting := self._waiting.pop(log, []):
+            while log in self._waiting:
+                waiting = self._waiting.pop(log)
                 try:
                     await self._flush(log)
                 except KafkaError as error:

@@ -15,7 +15,6 @@ from kafkalike.cluster.replica_selector import Selector
 from kafkalike.log.append_origin import AppendOrigin
 from kafkalike.log.fetch_data_info import FetchDataInfo
 from kafkalike.log.log import Log
-from kafkalike.log.log_append_info import LogAppendInfo
 from kafkalike.log.log_offset_metadata import LogOffsetMetadata
 from kafkalike.model.leader_and_isr import LeaderAndIsr
 from kafkalike.model.topic_partition import TopicPartition
@@ -30,6 +29,7 @@ from kafkalike.protocol.errors import (
 )
 from kafkalike.protocol.messages.fetch import FetchPartition
 from kafkalike.quota.replication_quota import ReplicationQuota
+from kafkalike.replication.append_flush import AppendFlush
 from kafkalike.replication.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsStatus
 from kafkalike.replication.delayed_fetch import DelayedFetch
 from kafkalike.replication.delayed_produce import DelayedProduce, ProduceStatus
@@ -40,7 +40,6 @@ from kafkalike.replication.fetch_params import (
     must_answer,
 )
 from kafkalike.replication.former_leaderships import FormerLeaderships
-from kafkalike.replication.group_flush import GroupFlush
 from kafkalike.utils.delayed_operation import DelayedOperationPurgatory
 from kafkalike.utils.time import Time
 
@@ -74,11 +73,10 @@ class ReplicaManager:
         self.former_leaderships = FormerLeaderships()
         self._time = time
         self._metadata_cache = metadata_cache
-        self._group_flush = GroupFlush(flush)
+        self.append_flush = AppendFlush(flush, flushes_last_replica=flushes_last_replica)
         self._submit_isr = submit_isr
         self._select_replica = select_replica
         self._leader_quota = leader_quota or ReplicationQuota(1, 1, lambda: float("inf"))
-        self._flushes_last_replica = flushes_last_replica
         self._produce_purgatory = DelayedOperationPurgatory(time)
         self._fetch_purgatory = DelayedOperationPurgatory(time)
         self._delete_records_purgatory = DelayedOperationPurgatory(time)
@@ -151,11 +149,11 @@ class ReplicaManager:
         statuses = [
             self._append(tp, records, required_acks, now_ms, origin) for tp, records in entries
         ]
-        for status in statuses:
-            if status.info is not None and self._must_flush(status.tp, status.info, required_acks):
-                await self._flush(status)
+        await self._flush(statuses, required_acks)
         if required_acks == ACKS_ALL:
             await self._wait_for_isr(statuses, timeout_ms)
+            # While they waited, this may have become the last replica.
+            await self._flush(statuses, required_acks)
         return statuses
 
     def _append(
@@ -182,24 +180,14 @@ class ReplicaManager:
             self._fetch_purgatory.check_and_complete(tp)
         return ProduceStatus(tp, info, None)
 
-    def _must_flush(self, tp: TopicPartition, info: LogAppendInfo, required_acks: int) -> bool:
-        """Whether `flush.messages` promised it, or acks=all leans on too few replicas (ours)."""
-        if info.is_flush_due:
-            return True
-        if required_acks != ACKS_ALL or not self._flushes_last_replica:
-            return False
-        partition = self.partitions.get(tp)
-        return partition is not None and partition.is_last_standing
-
-    async def _flush(self, status: ProduceStatus) -> None:
-        """Bring to the disk what was appended, before it is acknowledged."""
-        local_log = self.get_log(status.tp)
-        if local_log is None:
-            return
-        try:
-            await self._group_flush.flush(local_log)
-        except KafkaError as error:
-            status.error = error
+    async def _flush(self, statuses: Iterable[ProduceStatus], required_acks: int) -> None:
+        """Bring to the disk what must be there before it is acknowledged."""
+        for status in statuses:
+            if status.error is not None or status.info is None:
+                continue
+            partition = self.partitions.get(status.tp)
+            if partition and self.append_flush.is_due(partition, status.info, required_acks):
+                status.error = await self.append_flush.run(partition)
 
     async def _wait_for_isr(self, statuses: list[ProduceStatus], timeout_ms: int) -> None:
         for status in statuses:
@@ -353,8 +341,11 @@ class ReplicaManager:
     def isr_altered(self, tp: TopicPartition, answer: LeaderAndIsr) -> None:
         """Take over an ISR that the controller has written."""
         partition = self.partitions.get(tp)
-        if partition is not None and partition.isr_altered(answer, self._time.now_ms()):
+        if partition is None:
+            return
+        if partition.isr_altered(answer, self._time.now_ms()):
             self.complete_delayed(tp)
+        self.append_flush.isr_changed(partition)
 
     # --- delete records
 

@@ -164,6 +164,7 @@ class ReplicaStateChanges:
                 self._replicas.leadership_lost(tp)
             if state.leader == self._replicas.broker_id:
                 partition.make_leader(state, self._time.now_ms())
+                self._replicas.append_flush.isr_changed(partition)
             else:
                 partition.make_follower(state)
         except KafkaStorageError as error:

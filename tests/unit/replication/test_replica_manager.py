@@ -48,7 +48,7 @@ def a_batch(*values: bytes) -> memoryview:
 
 
 class Setup:
-    def __init__(self, tmp_path: Path) -> None:
+    def __init__(self, tmp_path: Path, *, flushes_last_replica: bool = True) -> None:
         self.clock = Clock()
         self.clock.advance(1_000_000)
         self.directory = tmp_path
@@ -56,8 +56,15 @@ class Setup:
         self.flushed: list[TopicPartition] = []
         self.quota_bytes_per_s = float("inf")
         self.quota = ReplicationQuota(11, 1, lambda: self.quota_bytes_per_s)
+        self.is_disk_slow = False
+        self._flushes: list[Deferred[None]] = []
         self.manager = ReplicaManager(
-            1, Time(self.clock), self.metadata, self._flush, leader_quota=self.quota
+            1,
+            Time(self.clock),
+            self.metadata,
+            self._flush,
+            leader_quota=self.quota,
+            flushes_last_replica=flushes_last_replica,
         )
 
     def lead(
@@ -71,8 +78,17 @@ class Setup:
         return partition
 
     async def _flush(self, log: Log) -> None:
+        if self.is_disk_slow:
+            flush: Deferred[None] = Deferred()
+            self._flushes.append(flush)
+            await flush
         log.flush(self.now_ms())
         self.flushed.append(log.tp)
+
+    def finish_flushes(self) -> None:
+        """Let the slow disk catch up."""
+        while self._flushes:
+            self._flushes.pop().callback(None)
 
     def now_ms(self) -> int:
         return int(self.clock.seconds() * 1000)
@@ -180,6 +196,40 @@ def test_acks_all_is_on_the_disk_where_the_last_in_sync_replicas_stand(setup: Se
     assert status.error is None
     assert setup.flushed == [TP]
     assert partition.local_log.recovery_point == 1
+
+
+def test_record_that_waited_while_the_isr_shrank_is_on_the_disk_before_its_answer(
+    setup: Setup,
+) -> None:
+    partition = setup.lead(isr=(1, 2))
+    setup.is_disk_slow = True
+    setup.clock.advance(31)  # the follower lags
+    produced = setup.produce(a_batch(b"a"), acks=-1)
+    setup.manager.isr_altered(TP, LeaderAndIsr(1, 0, (1,), 1))
+    assert partition.local_log.high_watermark == 1
+    assert not produced.called
+    setup.finish_flushes()
+    assert result(produced)[0].error is None
+    assert partition.local_log.recovery_point == 1
+
+
+def test_what_was_acknowledged_before_the_isr_shrank_is_flushed_then(setup: Setup) -> None:
+    partition = setup.lead(isr=(1, 2))
+    setup.produce(a_batch(b"a"), acks=-1)
+    setup.fetch(0, replica=2)
+    setup.fetch(1, replica=2)
+    assert setup.flushed == []
+    setup.manager.isr_altered(TP, LeaderAndIsr(1, 0, (1,), 1))
+    assert partition.local_log.recovery_point == 1
+
+
+def test_nothing_is_flushed_where_it_is_switched_off(tmp_path: Path) -> None:
+    setup = Setup(tmp_path, flushes_last_replica=False)
+    setup.lead(isr=(1, 2))
+    setup.clock.advance(31)
+    setup.manager.isr_altered(TP, LeaderAndIsr(1, 0, (1,), 1))
+    assert result(setup.produce(a_batch(b"a"), acks=-1))[0].error is None
+    assert setup.flushed == []
 
 
 def test_nothing_is_flushed_where_replicas_are_in_sync_or_were_never_there(setup: Setup) -> None:
