@@ -1,12 +1,16 @@
 """Derives from a history what went wrong, each anomaly from its definition.
 
 - lost: a record was acknowledged at a place, and at the end something else or nothing is there
-  (a producer that is told "I have this already" is not told the place: then it is nowhere);
+  (librdkafka takes what stands before an acknowledged record for acknowledged, and does not know
+  the place: then it is nowhere);
 - duplicated: a value is in the log twice, written by one producer in one epoch (what idempotence
   forbids);
 - resent: a value is in the log twice, but its producer had begun a new epoch in between: no broker
-  can know that it is the same. librdkafka does this when a retry has overtaken another, with Apache
-  Kafka too, so it is told and not held against the brokers;
+  can know that it is the same. librdkafka does this when the first of two requests in flight was
+  refused (NOT_LEADER_OR_FOLLOWER) and the second came to a leader, which must refuse it
+  (OUT_OF_ORDER_SEQUENCE_NUMBER): then it begins a new epoch for all partitions, also for records
+  that are written and whose answer it did not get. With Apache Kafka it does the same, so it is
+  told and not held against the brokers;
 - divergent: two reads of one offset gave different values, so a consumer saw what was taken back;
 - invented: a value is in the log that nobody sent.
 """
