@@ -4,6 +4,7 @@ Part of Kafka's `KafkaController`.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from twisted.logger import Logger
 
@@ -67,11 +68,13 @@ class IsrChanges:
     async def _alter(self, isrs: Mapping[TopicPartition, LeaderAndIsr]) -> AlterIsrOutcome:
         outcome: AlterIsrOutcome = {}
         wanted = {}
-        for tp, new in isrs.items():
+        for tp, asked in isrs.items():
             known = self._context.leadership.get(tp)
             if known is None:
                 outcome[tp] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif new.leader_epoch < known.leader_and_isr.leader_epoch:
+                continue
+            new = self._without_leaving(asked, known.leader_and_isr)
+            if new.leader_epoch < known.leader_and_isr.leader_epoch:
                 outcome[tp] = ErrorCode.FENCED_LEADER_EPOCH
             elif new == known.leader_and_isr.with_zk_version(new.zk_version):
                 outcome[tp] = known.leader_and_isr
@@ -91,6 +94,15 @@ class IsrChanges:
         await self._read_states(altered)
         self._parts.send_update_metadata_to_all(isrs)
         return outcome
+
+    def _without_leaving(self, asked: LeaderAndIsr, known: LeaderAndIsr) -> LeaderAndIsr:
+        """Let no replica in that stops or is gone: acks=all would wait until it has lagged enough.
+
+        A leader that has given office away, and was told to follow, fetches until it ends; so the
+        new leader asks for it. Later versions of Kafka refuse that as well (KIP-841).
+        """
+        live = self._context.live_broker_ids
+        return replace(asked, isr=tuple(b for b in asked.isr if b in known.isr or b in live))
 
     async def _read_states(self, partitions: Iterable[TopicPartition]) -> None:
         """Refresh what we know from ZooKeeper; a topic that is gone meanwhile stays unknown."""

@@ -95,6 +95,24 @@ def test_unknown_partition_is_refused() -> None:
     assert topic.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_replica_that_is_stopping_or_gone_does_not_join_the_isr() -> None:
+    """Acks=all would wait for it until it has lagged for long enough."""
+    cluster = a_cluster()
+    alter_isr(cluster, 2)
+    cluster.controller.context.shutting_down_broker_ids.add(3)
+    (topic,) = alter_isr(cluster, 2, 3, version=1).topics
+    (partition,) = topic.partitions
+    assert (partition.error_code, list(partition.isr)) == (ErrorCode.NONE, [2])
+    assert partition.current_isr_version == 1, "the leader may ask again at once"
+    assert cluster.state("t", 0) == LeaderAndIsr(2, 0, (2,), 1)
+    cluster.kill_broker(3)
+    before = cluster.state("t", 0)
+    epoch, version = before.leader_epoch, before.zk_version
+    (topic,) = alter_isr(cluster, 2, 3, leader_epoch=epoch, version=version).topics
+    assert list(topic.partitions[0].isr) == [2]
+    assert cluster.state("t", 0) == before
+
+
 @pytest.mark.parametrize("difference", [-1, 1])
 def test_broker_of_another_epoch_is_refused_altogether(difference: int) -> None:
     cluster = a_cluster()
