@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kafkalike.launcher.cluster_view import view_from
 from tests.support import apache_kafka
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.broker import Broker
 from tests.support.ensemble import Ensemble
 from tests.support.target import APACHE_KAFKA, KAFKALIKE, Target
+from tests.support.waiting import wait_until
 
 BOTH = [
     pytest.param(KAFKALIKE, marks=pytest.mark.ensemble),
@@ -41,6 +43,8 @@ def apache_broker_factory(
         kafka = ApacheKafka(directory, properties=properties, zookeeper_connect=connect)
         started.append(kafka)
         kafka.start()
+        # It says that it is up before it knows of itself, and can create no topic until then.
+        wait_until(lambda: view_from("127.0.0.1", kafka.ports[1]).brokers, 30, "metadata")
         return Target(APACHE_KAFKA, kafka.ports[1])
 
     yield make

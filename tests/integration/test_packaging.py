@@ -14,6 +14,8 @@ import pytest
 from tests.support.source_tree import ROOT
 
 SOURCES = ("kafkalike", "spark_pipeline", "zk_schemas")
+# Python finds this module by its name, so it is installed beside the packages.
+DISCOVERY = "spark_pipeline/discovery/"
 FILES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE")
 
 
@@ -61,9 +63,8 @@ def test_wheel_holds_all_of_the_package_and_nothing_else(
     wheel: zipfile.ZipFile, checkout: Path
 ) -> None:
     installed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    # Spark finds data sources by the names of top-level modules.
     wanted = {
-        path.relative_to(checkout).as_posix().removeprefix("spark_pipeline/discovery/")
+        path.relative_to(checkout).as_posix().removeprefix(DISCOVERY)
         for source in SOURCES
         for path in (checkout / source).rglob("*")
         if path.is_file()
