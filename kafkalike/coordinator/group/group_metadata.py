@@ -148,6 +148,9 @@ class GroupMetadata:
         self.members[new_member_id] = member
         if self.leader_id == old_member_id:
             self.leader_id = new_member_id
+        if old_member_id in self.pending_sync_members:
+            self.pending_sync_members.remove(old_member_id)
+            self.pending_sync_members.add(new_member_id)
         self.static_members[member.group_instance_id] = new_member_id
         return member
 

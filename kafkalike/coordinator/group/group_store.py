@@ -260,11 +260,13 @@ class GroupStore:
         """End a producer's transaction in groups of these partitions: the marker is written."""
         ended = set(partitions)
         for group_id in list(self._open_groups.get(producer_id, ())):
-            if self.partition_for(group_id) in ended:
+            if self.partition_for(group_id) not in ended:
+                continue
+            group = self.groups.get(group_id)
+            if group is not None and group.state is not DEAD:
+                group.offsets.complete_txn(producer_id, is_commit=is_commit)
+            if group is None or not group.offsets.has_pending_from(producer_id):
                 self._close_for_producer(producer_id, group_id)
-                group = self.groups.get(group_id)
-                if group is not None and group.state is not DEAD:
-                    group.offsets.complete_txn(producer_id, is_commit=is_commit)
 
     def _close_for_producer(self, producer_id: int, group_id: str) -> None:
         groups = self._open_groups.get(producer_id)
@@ -283,6 +285,8 @@ class GroupStore:
         """Remove offsets of groups, and groups that are dead; return how many offsets went."""
         removed_count = 0
         for group in list(groups):
+            if self.groups.get(group.group_id) is not group:
+                continue  # another broker coordinates it since the last write
             removed = remove_offsets(group)
             if group.state is EMPTY and group.offsets.is_empty:
                 log.info(

@@ -117,9 +117,9 @@ class TransactionMetadata:
 
     def prepare_fence_producer_epoch(self) -> TxnTransitMetadata:
         """Raise the epoch, so that the producer of the open transaction is locked out."""
-        if self.producer_epoch == LARGEST_EPOCH:
-            raise IllegalTransitionError(f"{self} has the largest epoch and cannot be fenced")
         bump = 0 if self.has_failed_epoch_fence else 1
+        if self.producer_epoch + bump > LARGEST_EPOCH:
+            raise IllegalTransitionError(f"{self} has the largest epoch and cannot be fenced")
         return self._prepare(
             PREPARE_EPOCH_FENCE,
             producer_epoch=self.producer_epoch + bump,

@@ -85,6 +85,18 @@ def test_partition_stays_pending_while_a_later_equal_commit_is_on_its_way() -> N
     assert not offsets.is_pending(A)
 
 
+def test_commit_that_is_in_the_log_counts_though_a_later_one_failed() -> None:
+    offsets = GroupOffsets()
+    first, second = {A: at(1)}, {A: at(2)}
+    offsets.prepare(first)
+    offsets.prepare(second)
+    offsets.failed(second)
+    assert offsets.is_pending(A)
+    offsets.appended(first, 10)
+    assert offset_of(offsets) == 1
+    assert not offsets.is_pending(A)
+
+
 def test_commit_of_a_topic_that_was_deleted_meanwhile_has_no_effect() -> None:
     offsets = GroupOffsets()
     values = {A: at(5)}
@@ -163,11 +175,42 @@ def test_commit_of_a_transaction_that_failed_is_forgotten() -> None:
     assert offsets.is_empty
 
 
-def test_transaction_cannot_be_committed_before_its_offsets_are_in_the_log() -> None:
+def test_commit_of_a_zombie_that_is_refused_leaves_that_of_its_successor() -> None:
     offsets = GroupOffsets()
-    offsets.prepare_txn(PID, {A: at(5)})
-    with pytest.raises(ValueError, match="ended before its commit"):
-        offsets.complete_txn(PID, is_commit=True)
+    good, of_zombie = {A: at(5)}, {A: at(3), B: at(3)}
+    offsets.prepare_txn(PID, good)
+    offsets.appended_txn(PID, good, 10)
+    offsets.prepare_txn(PID, of_zombie)  # the same producer id, in a former epoch
+    offsets.failed_txn(PID, of_zombie)
+    assert offsets.has_pending_from(PID)
+    offsets.complete_txn(PID, is_commit=True)
+    assert (offset_of(offsets, A), offset_of(offsets, B)) == (5, None)
+    assert offsets.producers == []
+
+
+@pytest.mark.parametrize("is_commit", [False, True])
+def test_marker_has_no_say_over_a_commit_that_is_not_in_the_log_yet(*, is_commit: bool) -> None:
+    offsets = GroupOffsets()
+    values = {A: at(5)}
+    offsets.prepare_txn(PID, values)
+    offsets.complete_txn(PID, is_commit=is_commit)
+    assert offset_of(offsets) is None
+    assert offsets.is_pending(A)
+    offsets.appended_txn(PID, values, 11)  # behind the marker: of the next transaction
+    assert offset_of(offsets) is None
+    offsets.complete_txn(PID, is_commit=True)
+    assert offset_of(offsets) == 5
+
+
+def test_later_record_of_a_transaction_wins_whichever_is_acknowledged_last() -> None:
+    offsets = GroupOffsets()
+    first, second = {A: at(1)}, {A: at(2)}
+    offsets.prepare_txn(PID, first)
+    offsets.prepare_txn(PID, second)
+    offsets.appended_txn(PID, second, 11)
+    offsets.appended_txn(PID, first, 10)
+    offsets.complete_txn(PID, is_commit=True)
+    assert offset_of(offsets) == 2
 
 
 def test_both_kinds_of_commits_in_one_generation_are_noticed() -> None:

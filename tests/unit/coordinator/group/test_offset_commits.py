@@ -8,6 +8,7 @@ from kafkalike.model.topic_partition import TopicPartition
 from kafkalike.protocol.coordinator_records import decode_group_key
 from kafkalike.protocol.errors import (
     ErrorCode,
+    InvalidProducerEpochError,
     KafkaError,
     KafkaStorageError,
     NotEnoughReplicasAfterAppendError,
@@ -267,6 +268,31 @@ def test_transaction_that_the_log_refuses_is_forgotten() -> None:
     partition = world.coordinator.partition_for("g")
     world.coordinator.complete_transaction(PID, [partition], is_commit=True)
     assert world.committed(require_stable=True) is None
+
+
+def test_commit_of_a_zombie_that_the_log_refuses_takes_nothing_away() -> None:
+    world = GroupWorld()
+    assert world.commit(5, producer_id=PID, producer_epoch=4) is ErrorCode.NONE
+    world.replicas.error = InvalidProducerEpochError()
+    zombie = world.commit(3, producer_id=PID, producer_epoch=3)
+    assert zombie is ErrorCode.INVALID_PRODUCER_EPOCH
+    world.replicas.error = None
+    partition = world.coordinator.partition_for("g")
+    world.coordinator.complete_transaction(PID, [partition], is_commit=True)
+    assert world.committed(require_stable=True) == 5
+
+
+def test_commit_that_comes_behind_the_marker_waits_for_the_next_one() -> None:
+    world = GroupWorld()
+    partition = world.coordinator.partition_for("g")
+    world.replicas.is_holding = True
+    late = world.begin_commit(5, producer_id=PID, producer_epoch=3)
+    world.coordinator.complete_transaction(PID, [partition], is_commit=True)
+    world.replicas.release()
+    assert result_of(late) == {ORDERS: ErrorCode.NONE}
+    assert world.committed(require_stable=True) is ErrorCode.UNSTABLE_OFFSET_COMMIT
+    world.coordinator.complete_transaction(PID, [partition], is_commit=True)
+    assert world.committed(require_stable=True) == 5
 
 
 def test_open_transaction_survives_the_coordinator() -> None:

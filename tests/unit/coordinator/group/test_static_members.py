@@ -125,6 +125,33 @@ def test_static_member_with_another_protocol_makes_a_rebalance() -> None:
     assert result_of(joining).protocol_name == "roundrobin"
 
 
+def test_static_member_that_restarts_before_its_sync_is_waited_for_under_its_new_id() -> None:
+    world = GroupWorld()
+    leader, _ = world.joined(world.join(instance="a"), world.join(instance="b"))
+    assignment = {one.member_id: b"" for one in leader.members}
+    assert error_of(world.sync(leader.member_id, 1, assignment)) is ErrorCode.NONE
+    back = result_of(world.join(instance="b"))
+    assert error_of(world.sync(back.member_id, 1, group_instance_id="b")) is ErrorCode.NONE
+    for _ in range(REBALANCE_MS // MOMENT_MS):
+        for member_id in (leader.member_id, back.member_id):
+            assert world.heartbeat(member_id, 1) is ErrorCode.NONE
+        world.advance_ms(MOMENT_MS)
+    assert world.state() == "Stable"
+
+
+def test_static_member_that_restarts_before_its_sync_and_never_syncs_is_thrown_out() -> None:
+    world = GroupWorld()
+    leader, _ = world.joined(world.join(instance="a"), world.join(instance="b"))
+    assignment = {one.member_id: b"" for one in leader.members}
+    world.sync(leader.member_id, 1, assignment)
+    back = result_of(world.join(instance="b"))
+    for _ in range(REBALANCE_MS // MOMENT_MS):
+        for member_id in (leader.member_id, back.member_id):
+            world.heartbeat(member_id, 1)
+        world.advance_ms(MOMENT_MS)
+    assert set(world.group().members) == {leader.member_id}
+
+
 def test_static_member_that_restarts_before_the_assignment_makes_a_rebalance() -> None:
     world = GroupWorld()
     leader, old = world.joined(world.join(instance="a"), world.join(instance="b"))

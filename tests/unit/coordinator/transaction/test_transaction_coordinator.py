@@ -324,6 +324,22 @@ def test_last_epoch_can_be_fenced_and_then_there_is_another_id(world: Transactio
     assert init(world) == (0, 0)
 
 
+def test_fence_of_the_last_epoch_that_is_not_written_is_tried_again(
+    world: TransactionWorld,
+) -> None:
+    """Else the transaction would stay open for ever, and with it all that time out after it."""
+    world.store.put_if_not_exists(
+        a_transaction(ONGOING, producer_id=500, producer_epoch=LAST_EPOCH)
+    )
+    world.replicas.errors.append(NotEnoughReplicasError())
+    with pytest.raises(CoordinatorNotAvailableError):
+        init(world)
+    with pytest.raises(ConcurrentTransactionsError):
+        init(world)
+    assert world.senders[1].markers == [(500, LAST_EPOCH + 1, EPOCH, False, [PARTITION])]
+    assert init(world) == (0, 0)
+
+
 # --- time-outs
 
 

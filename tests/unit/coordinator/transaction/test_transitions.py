@@ -370,6 +370,12 @@ def test_largest_epoch_cannot_be_fenced() -> None:
         metadata.prepare_fence_producer_epoch()
 
 
+def test_fence_with_the_largest_epoch_that_was_not_written_is_tried_again() -> None:
+    metadata = a_transaction(ONGOING, producer_epoch=LAST_EPOCH + 1)
+    metadata.has_failed_epoch_fence = True
+    assert metadata.prepare_fence_producer_epoch().producer_epoch == LAST_EPOCH + 1
+
+
 def test_stale_producer_is_fenced_also_when_epochs_are_used_up() -> None:
     metadata = a_transaction(producer_epoch=LAST_EPOCH, last_producer_epoch=LAST_EPOCH - 1)
     with pytest.raises(ProducerFencedError):
