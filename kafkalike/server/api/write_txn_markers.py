@@ -5,8 +5,6 @@ v1 flexible
 
 from collections.abc import Iterable, Iterator
 
-from twisted.logger import Logger
-
 from kafkalike.log.append_origin import AppendOrigin
 from kafkalike.model.topic import GROUP_METADATA_TOPIC
 from kafkalike.model.topic_partition import TopicPartition
@@ -24,8 +22,6 @@ from kafkalike.protocol.records.control_record import ControlRecordType, build_e
 from kafkalike.protocol.records.record_batch import MAGIC_V2
 from kafkalike.server.api.context import RequestContext
 from kafkalike.server.api.registry import api
-
-log = Logger()
 
 _ACKS_ALL = -1
 
@@ -93,15 +89,11 @@ def _complete_offset_commits(context: RequestContext, written: Iterable[_Asked])
     """Let offsets take effect that were committed in transactions which have ended."""
     for one in written:
         if one.tp.topic == GROUP_METADATA_TOPIC and one.code is ErrorCode.NONE:
-            try:
-                context.broker.group_coordinator.complete_transaction(
-                    one.marker.producer_id,
-                    [one.tp.partition],
-                    is_commit=one.marker.transaction_result,
-                )
-            except Exception:  # noqa: BLE001 (the other markers are written all the same)
-                log.failure("offsets of producer {id} failed", id=one.marker.producer_id)
-                one.code = ErrorCode.UNKNOWN_SERVER_ERROR
+            context.broker.group_coordinator.complete_transaction(
+                one.marker.producer_id,
+                [one.tp.partition],
+                is_commit=one.marker.transaction_result,
+            )
 
 
 def _response(asked: Iterable[_Asked]) -> WriteTxnMarkersResponse:

@@ -61,14 +61,16 @@ class TransactionalCopier:
         transactional_id: str = "copier",
         group: str = "copiers",
         transaction_timeout_ms: int = 60_000,
-        debug: str = "",
+        debug: str | None = None,
     ) -> None:
         self._source = source
         self._target = target
         self._transactional_id = transactional_id
         self._group = group
         self._transaction_timeout_ms = transaction_timeout_ms
-        self._settings = {"bootstrap.servers": bootstrap_servers, "debug": debug}
+        self._settings = {"bootstrap.servers": bootstrap_servers}
+        if debug is not None:  # librdkafka refuses an empty one
+            self._settings["debug"] = debug
         self.transactions = 0
         self.aborts = 0
         self._was_rebalanced = False
