@@ -11,14 +11,21 @@ from random import Random
 
 import click
 
-from tests.chaos.run import Report, plan, run
+from tests.chaos.run import RECORDS, WORKLOADS, Report, plan, run
 
 
 @click.command()
 @click.option("--minutes", type=float, default=30.0, show_default=True)
 @click.option("--seed", type=int, help="Repeats the faults of a run; by default a new one.")
 @click.option("--dir", "directory", type=click.Path(file_okay=False, path_type=Path))
-def main(minutes: float, seed: int | None, directory: Path | None) -> None:
+@click.option(
+    "--workload",
+    type=click.Choice(WORKLOADS),
+    default=RECORDS,
+    show_default=True,
+    help="Records alone, or also a copy of them in transactions.",
+)
+def main(minutes: float, seed: int | None, directory: Path | None, workload: str) -> None:
     """Stop, kill and pause leaders, controllers, followers and ZooKeeper under load.
 
     Ctrl-C ends the run with the round that is under way, and judges it.
@@ -30,7 +37,8 @@ def main(minutes: float, seed: int | None, directory: Path | None) -> None:
     report = run(
         directory,
         seed=seed,
-        faults=plan(Random(seed)),
+        faults=plan(Random(seed), workload),
+        workload=workload,
         is_over=_is_over(until_s),
         say=click.echo,
     )
@@ -57,9 +65,9 @@ def table(report: Report) -> str:
     by_kind: dict[tuple[str, str], list[float]] = defaultdict(list)
     for one in report.rounds:
         by_kind[one.fault, one.role].append(one.unavailable_s)
-    lines = ["", f"{'fault':7}{'role':18}{'rounds':>7}{'longest unavailability':>24}"]
+    lines = ["", f"{'fault':7}{'role':26}{'rounds':>7}{'longest unavailability':>24}"]
     for (fault, role), pauses in sorted(by_kind.items()):
-        lines.append(f"{fault:7}{role:18}{len(pauses):7}{max(pauses):22.1f} s")
+        lines.append(f"{fault:7}{role:26}{len(pauses):7}{max(pauses):22.1f} s")
     counts = f"{report.sent} sent, {report.acked} acknowledged, {report.failed} given up"
     lines += [
         "",

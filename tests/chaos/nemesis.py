@@ -2,11 +2,12 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from kafkalike.launcher.cluster_view import ClusterView, view_from_any
+from kafkalike.coordinator.partitioning import partition_for
+from kafkalike.launcher.cluster_view import ClusterView, PartitionView, view_from_any
 from kafkalike.launcher.fork_server import ForkServer
 from kafkalike.launcher.local_cluster import LocalCluster
 from kafkalike.launcher.starting import start_brokers
@@ -28,15 +29,24 @@ class Wound:
 
 
 class Nemesis:
-    """Chooses its victims among the processes of a local cluster."""
+    """Chooses its victims among the processes of a local cluster.
+
+    `coordinators` are further roles: the internal topic, and the id that somebody coordinates.
+    """
 
     def __init__(
-        self, cluster: LocalCluster, fork_server: ForkServer, topic: str, random: Random
+        self,
+        cluster: LocalCluster,
+        fork_server: ForkServer,
+        topic: str,
+        random: Random,
+        coordinators: Mapping[str, tuple[str, str]],
     ) -> None:
         self._cluster = cluster
         self._fork_server = fork_server
         self._topic = topic
         self._random = random
+        self._coordinators = coordinators
 
     def view(self) -> ClusterView:
         """Ask any broker that runs what the cluster looks like."""
@@ -83,12 +93,14 @@ class Nemesis:
     def _broker_with(self, role: str) -> int:
         def find() -> int | None:
             view = self.view()
-            partitions = [p for tp, p in view.partitions.items() if tp.topic == self._topic]
             if role == "controller":
                 return view.controller_id if view.controller_id >= 0 else None
+            if role in self._coordinators:
+                return _leader_of(_coordinating(view, *self._coordinators[role]))
+            partitions = [p for tp, p in view.partitions.items() if tp.topic == self._topic]
             partition = self._random.choice(partitions)
             if role == "leader":
-                return partition.leader if partition.leader >= 0 else None
+                return _leader_of(partition)
             followers = [b for b in partition.replicas if b != partition.leader]
             return self._random.choice(followers)
 
@@ -104,12 +116,17 @@ class Nemesis:
         def is_healed() -> bool:
             view = self.view()
             is_led = all(p.leader >= 0 for p in view.partitions.values())
-            return len(view.brokers) == len(self._cluster.brokers) and (
-                is_led and not _under_replicated(view, self._topic)
-            )
+            is_complete = len(view.brokers) == len(self._cluster.brokers)
+            return is_complete and is_led and not view.under_replicated()
 
         wait_until(is_healed, timeout_s, "all replicas in sync")
 
 
-def _under_replicated(view: ClusterView, topic: str) -> list[TopicPartition]:
-    return [tp for tp in view.under_replicated() if tp.topic == topic]
+def _leader_of(partition: PartitionView | None) -> int | None:
+    return None if partition is None or partition.leader < 0 else partition.leader
+
+
+def _coordinating(view: ClusterView, topic: str, key: str) -> PartitionView | None:
+    """Return the partition whose leader coordinates a group or transactional id."""
+    count = sum(tp.topic == topic for tp in view.partitions)
+    return view.partitions[TopicPartition(topic, partition_for(key, count))] if count else None

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from tests.chaos.checker import Verdict, check, evidence, gaps
 from tests.chaos.history import History
 from tests.chaos.nemesis import FAULTS, ROLES, Nemesis
 from tests.chaos.replicas import differing_replicas, writers
+from tests.chaos.transactional_workload import COORDINATORS, TransactionalCopy
 from tests.chaos.workload import ConsumerThread, OwnProducerThread, ProducerThread, read_all
 from tests.support.ensemble import ensemble_config
 from tests.support.ports import free_port
@@ -24,6 +25,9 @@ from tests.support.ports import free_port
 TOPIC = "chaos"
 PARTITIONS = 4
 BROKERS = 3
+RECORDS, TRANSACTIONS = "records", "transactions"
+WORKLOADS = (RECORDS, TRANSACTIONS)
+"""Records alone, or also a copy of them in transactions."""
 SESSION_TIMEOUT_S = 6
 SETTINGS = {
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_S * 1000),
@@ -67,10 +71,15 @@ class Report:
         )
 
 
-def plan(random: Random) -> Iterator[tuple[str, str]]:
+def roles(workload: str) -> Sequence[str]:
+    """Return whom a run may strike."""
+    return (*ROLES, *COORDINATORS) if workload == TRANSACTIONS else ROLES
+
+
+def plan(random: Random, workload: str = RECORDS) -> Iterator[tuple[str, str]]:
     """Yield every fault on every role in a random order, again and again."""
     while True:
-        everything = list(itertools.product(FAULTS, ROLES))
+        everything = list(itertools.product(FAULTS, roles(workload)))
         random.shuffle(everything)
         yield from everything
 
@@ -81,6 +90,7 @@ def run(
     seed: int,
     faults: Iterator[tuple[str, str]],
     is_over: Callable[[int], bool],
+    workload: str = RECORDS,
     say: Callable[[str], None] = print,
 ) -> Report:
     """Run until `is_over(rounds)`; the cluster is gone afterwards, its logs stay on failure."""
@@ -89,7 +99,7 @@ def run(
         fork_server = stack.enter_context(ForkServer())
         cluster = _start(directory, fork_server, stack)
         history = History()
-        nemesis = Nemesis(cluster, fork_server, TOPIC, Random(seed))
+        nemesis = Nemesis(cluster, fork_server, TOPIC, Random(seed), COORDINATORS)
         shared = cluster.bootstrap_servers, TOPIC, PARTITIONS, history
         producers = (
             ProducerThread("librdkafka", *shared, directory),
@@ -98,6 +108,13 @@ def run(
         consumer = ConsumerThread(cluster.bootstrap_servers, TOPIC, PARTITIONS, history)
         for thread in (*producers, consumer):
             thread.start()
+        copy = None
+        if workload == TRANSACTIONS:
+            copy = TransactionalCopy(
+                cluster.bootstrap_servers, TOPIC, PARTITIONS, directory, Random(seed)
+            )
+            stack.callback(copy.kill)
+            copy.start(BROKERS)
         while not is_over(len(report.rounds)):
             report.rounds.append(_round(nemesis, history, *next(faults)))
             last = report.rounds[-1]
@@ -113,6 +130,9 @@ def run(
         sent = [value for producer in producers for value in producer.sent]
         report.sent, report.acked = len(sent), len(history.acked)
         report.failed = len(history.failed)
+        if copy is not None:
+            report.problems += copy.finish(final)
+            say(str(copy))
         stop_brokers(list(cluster.brokers.values()), lambda _: None)
         log_dirs = [Path(d) for b in cluster.brokers.values() for d in b.log_dirs]
         written_by = writers(log_dirs[0], TOPIC, PARTITIONS)

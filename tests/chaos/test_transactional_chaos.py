@@ -6,7 +6,7 @@ import pytest
 
 from tests.chaos.run import run
 
-pytestmark = pytest.mark.ensemble
+pytestmark = [pytest.mark.ensemble, pytest.mark.long]
 
 SHORT = (
     ("kill", "transaction coordinator"),

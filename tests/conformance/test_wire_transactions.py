@@ -305,6 +305,25 @@ def test_open_transaction_bounds_those_who_read_committed_records(
     )
 
 
+def test_time_of_an_open_transaction_has_no_offset_for_those_who_read_committed_records(
+    client: SimpleClient, producer: WireProducer, topic: str
+) -> None:
+    old = wire.batch(b"before", timestamp=wire.now_ms() - 60_000)
+    assert wire.produce(client, topic, old, acks=-1).error_code == ErrorCode.NONE
+    time_of_open = wire.now_ms() - 30_000
+    producer.begin(topic, 0)
+    producer.write(topic, b"open")
+
+    def offset(isolation_level: int) -> int:
+        answer = wire.list_offsets(client, topic, time_of_open, isolation_level=isolation_level)
+        assert answer.error_code == ErrorCode.NONE
+        return int(answer.offset)
+
+    assert [offset(0), offset(READ_COMMITTED)] == [1, -1]
+    producer.end(is_commit=True)
+    wait_until(lambda: offset(READ_COMMITTED) == 1, 10, "the last stable offset")
+
+
 def test_state_of_the_producer_shows_the_transaction(
     client: SimpleClient, producer: WireProducer, topic: str
 ) -> None:

@@ -10,7 +10,17 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from tests.support.waiting import wait_until
+
 _TIMEOUT_S = 30.0
+_MOVED = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError._TIMED_OUT,
+    KafkaError._WAIT_COORD,
+    KafkaError._TRANSPORT,
+)
 
 
 def read_values(
@@ -196,10 +206,19 @@ class TransactionalCopier:
 
     def _rewind(self) -> None:
         """Read again what was not committed."""
-        assigned = self._consumer.assignment()
-        for position in self._consumer.committed(assigned, _TIMEOUT_S):
+        (positions,) = wait_until(self._committed, _TIMEOUT_S, "the committed offsets")
+        for position in positions:
             position.offset = max(position.offset, 0)
             self._consumer.seek(position)
+
+    def _committed(self) -> tuple[list[TopicPartition]] | None:
+        """Ask once; librdkafka does not ask again by itself when the coordinator has moved."""
+        try:
+            return (self._consumer.committed(self._consumer.assignment(), _TIMEOUT_S),)
+        except KafkaException as error:
+            if error.args[0].code() not in _MOVED:
+                raise
+            return None
 
     def close(self) -> None:
         """Leave the group."""
