@@ -7,7 +7,12 @@ from pathlib import Path
 import click
 
 from scripts.benchmark.cleaning import measure_cleaning
-from scripts.benchmark.groups import group_sizes, measure_group
+from scripts.benchmark.groups import (
+    group_counts,
+    group_sizes,
+    measure_group,
+    measure_many_groups,
+)
 from scripts.benchmark.measure import measure, rss_mb
 from scripts.benchmark.plot import plot
 from scripts.benchmark.report import Report
@@ -16,7 +21,7 @@ from scripts.benchmark.targets import TARGETS, Target
 
 _START = "start to first answer"
 _IDLE = "idle"
-_GROUPS = "group of members: rebalance, heartbeats"
+_GROUPS = "group of members, groups: rebalance, heartbeats, commits"
 _CLEANING = "latency while a log is cleaned"
 
 
@@ -94,12 +99,16 @@ def _run(targets: list[Target], rounds: list[list[Scenario]], report: Report | N
 
 
 def _run_groups(targets: list[Target], rounds: int, report: Report, *, is_quick: bool) -> None:
-    """Measure large groups, on every target in turn."""
+    """Measure large groups and many groups, on every target in turn."""
+    measured = [
+        *((f"group of {size}", measure_group, size) for size in group_sizes(is_quick=is_quick)),
+        *((f"{n} groups", measure_many_groups, n) for n in group_counts(is_quick=is_quick)),
+    ]
     for number in range(1, rounds + 1):
-        for size in group_sizes(is_quick=is_quick):
+        for what, measure_one, size in measured:
             for target in targets:
-                click.echo(f"[measure {number}/{rounds}] {target.name}: group of {size}")
-                figures = measure_group(target, size, f"bench-{number}-{size}")
+                click.echo(f"[measure {number}/{rounds}] {target.name}: {what}")
+                figures = measure_one(target, size, f"bench-{number}-{what.replace(' ', '-')}")
                 for label, values in figures.items():
                     report.add(target.name, label, values)
 
