@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from kafkalike.launcher.cluster_view import view_from
 from tests.support.broker import answers_api_versions
 from tests.support.ports import free_port
 from tests.support.process import Process
@@ -240,6 +241,16 @@ class ApacheKafka:
             broker.wait_until(answers, 120, "answer to ApiVersions")
             self.seconds_to_first_answer[broker_id] = time.perf_counter() - started
             broker.wait_for_log("started (kafka.server.KafkaServer)", 120)
+        for broker_id, broker in self.brokers.items():
+            # It says so before the controller has told it who there is, itself included.
+            knows_all = functools.partial(self._knows_all, self.ports[broker_id])
+            broker.wait_until(knows_all, 60, "knowledge of all brokers")
+
+    def _knows_all(self, port: int) -> bool:
+        try:
+            return self.ports.keys() <= view_from("127.0.0.1", port).brokers.keys()
+        except (OSError, EOFError):
+            return False
 
     def stop(self) -> None:
         """End everything; the data goes with the directory, so nobody is asked to say goodbye."""
