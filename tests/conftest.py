@@ -82,6 +82,7 @@ def broker(broker_factory: Callable[..., Broker]) -> Broker:
 # What starts whole clusters, Java clients or many brokers: `scripts/test --all` runs it too.
 _LONG = (
     "tests/chaos/test_chaos.py",
+    "tests/chaos/test_transactional_chaos.py",
     "tests/conformance/",
     "tests/integration/test_broker_changes.py",
     "tests/integration/test_broker_command.py",

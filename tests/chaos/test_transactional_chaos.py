@@ -6,7 +6,7 @@ import pytest
 
 from tests.chaos.run import run
 
-pytestmark = [pytest.mark.ensemble, pytest.mark.long]
+pytestmark = pytest.mark.ensemble
 
 SHORT = (
     ("kill", "transaction coordinator"),
