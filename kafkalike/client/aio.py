@@ -140,10 +140,10 @@ class KafkaConsumer(_Closing):
         run = run_in_loop(self._thread)
         await in_reactor(self._thread, self._inner.unsubscribe(run=run))
 
-    async def close(self, autocommit: bool = True) -> None:
-        """Commit if that is automatic, leave the group and close."""
+    async def close(self, autocommit: bool = True, timeout_ms: int | None = None) -> None:
+        """Commit if that is automatic, leave the group and close; give up after that time."""
         run = run_in_loop(self._thread)
-        await in_reactor(self._thread, self._inner.close(autocommit, run=run))
+        await in_reactor(self._thread, self._inner.close(autocommit, timeout_ms, run=run))
 
     subscribe = calling(_Consumer.subscribe)
     subscription = calling(_Consumer.subscription)

@@ -207,9 +207,11 @@ class KafkaConsumer:
             }
         }
 
-    async def close(self, autocommit: bool = True, *, run: Run = run_here) -> None:
-        """Commit if that is automatic, leave the group and close."""
-        await self.core.close(autocommit=autocommit, run=run)
+    async def close(
+        self, autocommit: bool = True, timeout_ms: int | None = None, *, run: Run = run_here
+    ) -> None:
+        """Commit if that is automatic, leave the group and close; give up after that time."""
+        await self.core.close(autocommit=autocommit, timeout_ms=timeout_ms, run=run)
 
     def _reset(self, partitions: Iterable[TopicPartition], where: str) -> None:
         subscription = self.core.subscription

@@ -48,14 +48,19 @@ class KafkaProducer(Producer):
     ) -> FutureRecordMetadata:
         """Queue a record, waiting for the topic and for room; await the future for its outcome."""
         given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
-        topic, value, key, headers, partition, timestamp_ms = self.interceptors.on_send(given)
+        with self.interceptors.told_of_errors():
+            future = await self._queue(self.interceptors.on_send(given))
+        self.interceptors.follow(future)
+        return future
+
+    async def _queue(self, given: ProducerRecord) -> FutureRecordMetadata:
+        topic, value, key, headers, partition, timestamp_ms = given
         record, size = self.make_record(topic, value, key, headers, timestamp_ms)
         found = self.topic_now(topic, partition) or await self.topic(topic, partition)
         future = self.append(found, partition, record, size)
         while future is None:
             await self._room(size)
             future = self.append(found, partition, record, size)
-        self.interceptors.follow(future)
         return future
 
     async def send_and_wait(self, topic: str, *args: Any, **kwargs: Any) -> RecordMetadata:

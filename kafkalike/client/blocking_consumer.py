@@ -79,8 +79,10 @@ class KafkaConsumer(BlockingFace):
         self._thread.run(lambda caller: self._inner.unsubscribe(run=caller.run_in_caller))
 
     def close(self, autocommit: bool = True, timeout_ms: int | None = None) -> None:
-        """Commit if that is automatic, leave the group and close."""
-        self._thread.run(lambda caller: self._inner.close(autocommit, run=caller.run_in_caller))
+        """Commit if that is automatic, leave the group and close; give up after that time."""
+        self._thread.run(
+            lambda caller: self._inner.close(autocommit, timeout_ms, run=caller.run_in_caller)
+        )
 
     subscribe = calling(_Async.subscribe)
     subscription = calling(_Async.subscription)

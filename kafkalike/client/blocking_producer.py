@@ -18,8 +18,6 @@ from kafkalike.client.threads import Latch, reactor_thread
 from kafkalike.model.topic_partition import TopicPartition
 from kafkalike.protocol.errors import RequestTimedOutError
 
-_CLOSE_TIMEOUT_MS = 30_000
-
 
 class KafkaProducer:
     """Writes records to topics; settings as kafka-python's, or by Kafka's names with dots.
@@ -59,11 +57,24 @@ class KafkaProducer:
 
         Blocks, for at most `max_block_ms`, only while the topic is not known or the buffer is full.
         """
+        if self._is_plain:
+            return self._queue(topic, value, key, headers, partition, timestamp_ms)
+        given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
+        with self._core.interceptors.told_of_errors():
+            future = self._queue(*self._core.interceptors.on_send(given))
+        self._core.interceptors.follow(future)
+        return future
+
+    def _queue(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        headers: Sequence[tuple[str, bytes | None]] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> FutureRecordMetadata:
         core = self._core
-        if not self._is_plain:
-            given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
-            given = core.interceptors.on_send(given)
-            topic, value, key, headers, partition, timestamp_ms = given
         record, size = core.make_record(topic, value, key, headers, timestamp_ms)
         found = core.topic_now(topic, partition)
         if found is None:
@@ -72,8 +83,6 @@ class KafkaProducer:
         while future is None:
             self._wait_for_room(size)
             future = core.append(found, partition, record, size)
-        if not self._is_plain:
-            core.interceptors.follow(future)
         return future
 
     def flush(self, timeout: float | None = None) -> None:
@@ -81,13 +90,9 @@ class KafkaProducer:
         self._thread.run(lambda _: self._core.flush(_ms(timeout)))
 
     def close(self, timeout: float | None = None) -> None:
-        """Send what waits, for at most so many seconds, and close."""
-        if self._core.is_closed:
-            return
-        patience_ms = _ms(timeout)
-        self._thread.run(
-            lambda _: self._core.close(_CLOSE_TIMEOUT_MS if patience_ms is None else patience_ms)
-        )
+        """Send what waits, for at most so many seconds (or until it is too old), and close."""
+        if not self._core.is_closed:
+            self._thread.run(lambda _: self._core.close(_ms(timeout)))
 
     def partitions_for(self, topic: str) -> set[int]:
         """Return the partitions of a topic."""

@@ -4,7 +4,7 @@ from kafkalike.client.config import ConfigError
 from kafkalike.client.consumer.offset_store import CommitFailedError
 from kafkalike.client.consumer.positions import NoOffsetForPartitionError
 from kafkalike.client.consumer.subscription_state import IllegalStateError
-from kafkalike.client.producer.producer import ProducerClosedError
+from kafkalike.client.producer.record_accumulator import ProducerClosedError
 from kafkalike.client.serializers import SerializationError
 from kafkalike.network.tls_failure import SslAuthenticationError
 from kafkalike.protocol import errors

@@ -7,7 +7,7 @@ through untouched: as a value it is a tombstone.
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 _INT64: Final = struct.Struct(">q")
@@ -64,6 +64,33 @@ def keep_bytes(data: Any) -> bytes:
     )
 
 
+def as_bytes(topic: str, data: Any) -> bytes | None:
+    """Check what a serialiser has made: anything but bytes would break the whole batch later."""
+    if data is None or type(data) is bytes:
+        return data
+    try:
+        return keep_bytes(data)
+    except TypeError as error:
+        raise SerializationError(f"topic {topic}: the serialiser made no bytes: {error}") from error
+
+
+def check_headers(topic: str, headers: Iterable[Any]) -> list[tuple[str, bytes | None]]:
+    """Return headers as they can be sent: names are text, values bytes or None."""
+    checked: list[tuple[str, bytes | None]] = []
+    for header in headers:
+        try:
+            name, value = header
+            is_good = isinstance(name, str) and (value is None or isinstance(value, bytes))
+        except (TypeError, ValueError):
+            is_good = False
+        if not is_good:
+            raise SerializationError(
+                f"topic {topic}: header {header!r} is no pair of a text and bytes (or None)"
+            )
+        checked.append((name, value))
+    return checked
+
+
 SERIALIZERS: Final[dict[str, Callable[[Any], bytes]]] = {
     "bytes": keep_bytes,
     "str": serialize_str,
@@ -91,7 +118,7 @@ def make_deserializer(given: Any) -> Deserialize | None:
 def _make(
     given: Any, names: dict[str, Callable[[Any], Any]], method: str
 ) -> Callable[[str, Any], Any]:
-    if isinstance(given, type):
+    if isinstance(given, type) and hasattr(given, method):
         given = given()
     if hasattr(given, method):
         return getattr(given, method)  # type: ignore[no-any-return]  # a method of the user's

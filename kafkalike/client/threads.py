@@ -20,6 +20,9 @@ T = TypeVar("T")
 Lock = threading.Lock
 
 _STOP_TIMEOUT_S: Final = 10.0
+_WAITS_FOR_ITSELF: Final = (
+    "a blocking call from a callback of the client would wait for itself: make it in another thread"
+)
 
 
 class Latch:
@@ -34,6 +37,8 @@ class Latch:
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until it is open; False if that took too long."""
+        if _Shared.thread is not None and _Shared.thread.is_current:
+            raise RuntimeError(_WAITS_FOR_ITSELF)
         return self._event.wait(timeout_s)
 
 
@@ -105,10 +110,7 @@ class ReactorThread:
     def run(self, work: Callable[[Caller], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine in the reactor and wait for it; whoever interrupts the wait ends it."""
         if self.is_current:
-            raise RuntimeError(
-                "a blocking call from a callback of the client would wait for itself: "
-                "make it in another thread"
-            )
+            raise RuntimeError(_WAITS_FOR_ITSELF)
         caller = Caller(self.reactor)
         running: list[Deferred[None]] = []
         self.post(lambda: running.append(Deferred.fromCoroutine(caller.follow(work(caller)))))

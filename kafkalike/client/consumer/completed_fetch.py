@@ -33,7 +33,9 @@ class CompletedFetch:
         self.seeks = state.seeks
         self.size = len(data)
         self._data = data
-        self._batches = iter_batches(data)
+        batches = list(iter_batches(data))
+        self.next_offset = batches[-1][1].next_offset if batches else None
+        self._batches = iter(batches)
         self._aborted = sorted(aborted or (), key=lambda txn: txn.first_offset)
         self._is_committed_only = aborted is not None
         self._aborted_ids: set[int] = set()
@@ -82,6 +84,8 @@ class CompletedFetch:
                 return True
             # What is left out is behind us all the same (compaction leaves gaps, too).
             self.state.position = max(first, header.next_offset)
+        if self.next_offset is not None:
+            self.state.position = max(self.state.position or 0, self.next_offset)
         return False
 
     def _is_hidden(self, position: int, header: BatchHeader) -> bool:

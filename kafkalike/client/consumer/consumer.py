@@ -8,6 +8,8 @@ go on.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from twisted.logger import Logger
+
 from kafkalike.client.consumer.assignors.choice import make_assignors
 from kafkalike.client.consumer.commits import Commits, Committed
 from kafkalike.client.consumer.consumer_config import ConsumerConfig
@@ -31,6 +33,8 @@ from kafkalike.model.topic_partition import TopicPartition
 from kafkalike.protocol.errors import InvalidGroupIdError, RequestTimedOutError
 from kafkalike.protocol.messages.metadata import MetadataRequest
 
+log = Logger()
+
 
 class Consumer:
     """Reads records; one `poll` at a time."""
@@ -40,6 +44,7 @@ class Consumer:
         self.client = KafkaClient(reactor, config)
         self.subscription = SubscriptionState()
         self.is_closed = False
+        self._is_polling = False
         self._news = Notifier(self.client.time)
         self._assignors = make_assignors(config.partition_assignment_strategy)
         self.lookup = OffsetLookup(self.client, config.isolation)
@@ -150,9 +155,19 @@ class Consumer:
         self._check_open()
         if self.subscription.kind is SubscriptionKind.NONE:
             raise IllegalStateError("nothing to poll: subscribe() or assign() first")
-        limit = max_records or self.config.max_poll_records
+        if self._is_polling:
+            raise IllegalStateError("the consumer is polled by somebody else: one at a time may")
+        self._is_polling = True
+        try:
+            return await self._poll(
+                timeout_ms, max_records or self.config.max_poll_records, run, update_offsets
+            )
+        finally:
+            self._is_polling = False
+
+    async def _poll(self, timeout_ms: float, limit: int, run: Run, update_offsets: bool) -> Records:
         deadline_ms = self.client.time.now_ms() + timeout_ms
-        while True:
+        while not self.is_closed:
             await self._keep_up(run)
             records = self.fetcher.collect(limit)
             self.fetcher.send_fetches()
@@ -164,6 +179,7 @@ class Consumer:
             if left_ms <= 0:
                 return {}
             await self._news.wait(left_ms)
+        return {}
 
     def wakeup(self) -> None:
         """Let a poll that waits look again."""
@@ -213,27 +229,39 @@ class Consumer:
         excludes = self.config.exclude_internal_topics
         return {t.name for t in answer.topics if not (excludes and t.is_internal)}
 
-    async def close(self, *, autocommit: bool = True, run: Run = run_here) -> None:
-        """Commit (if that is automatic), leave the group, close the connections."""
+    async def close(
+        self, *, autocommit: bool = True, timeout_ms: int | None = None, run: Run = run_here
+    ) -> None:
+        """Commit (if that is automatic), leave the group, close the connections.
+
+        What would take longer than `timeout_ms` is given up; a poll that waits ends.
+        """
         if self.is_closed:
             return
         self.is_closed = True
+        self._news.notify()
+        patience_ms = self.config.request_timeout_ms if timeout_ms is None else timeout_ms
         try:
-            if self._rebalance is not None and self.subscription.is_by_group:
-                if autocommit:
-                    await self.commits.before_rebalance()
-                await self._rebalance.give_up_all(run)
-                self.membership.close()
-                if self.config.leave_group_on_close:
-                    await self.membership.leave()
-            elif autocommit and self._membership is not None:
-                await self.commits.before_rebalance()
-            if self._commits is not None:
-                await self._commits.run_callbacks(run)
+            await within(self.client.time, patience_ms, self._leave(autocommit, run), "leaving")
+        except RequestTimedOutError as error:
+            log.warn("the consumer is closed, but not in order: {error}", error=error)
         finally:
             if self._membership is not None:
                 self._membership.close()
             await self.client.close()
+
+    async def _leave(self, autocommit: bool, run: Run) -> None:
+        if self._rebalance is not None and self.subscription.is_by_group:
+            if autocommit:
+                await self.commits.before_rebalance()
+            await self._rebalance.give_up_all(run)
+            self.membership.close()
+            if self.config.leave_group_on_close:
+                await self.membership.leave()
+        elif autocommit and self._membership is not None:
+            await self.commits.before_rebalance()
+        if self._commits is not None:
+            await self._commits.run_callbacks(run)
 
     async def _keep_up(self, run: Run) -> None:
         """Do all that only a poll may do."""

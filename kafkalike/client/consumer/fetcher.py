@@ -1,7 +1,8 @@
 """Fetches ahead of the program: one request per broker at a time (Kafka's `Fetcher`).
 
-Answers are kept as they come and opened when the program polls. A partition is asked for again when
-all that was fetched of it has been taken.
+Answers are kept as they come and opened when the program polls. While one answer of a partition is
+being taken the next is fetched already (Kafka's client waits), as long as all that is kept is less
+than `fetch_max_bytes`.
 """
 
 from collections import deque
@@ -119,11 +120,11 @@ class Fetcher:
     def _wanted_by_node(self) -> Mapping[int, Wanted]:
         snapshot = self._client.metadata.snapshot
         now_ms = self._client.time.now_ms()
-        kept = {fetch.tp for fetch in self._completed if not fetch.is_stale}
+        ahead = self._positions_ahead()
         by_node: dict[int, Wanted] = {}
         for tp, state in self._subscription.partitions.items():
-            position = state.position
-            if position is None or state.is_paused or tp in kept or tp in self._asked:
+            position = ahead.get(tp, state.position)
+            if position is None or state.is_paused or tp in self._asked:
                 continue
             if state.retry_at_ms > now_ms:
                 continue
@@ -137,6 +138,16 @@ class Fetcher:
                 node_id = state.preferred_replica or 0
             by_node.setdefault(node_id, {})[tp] = (state, position, state.seeks)
         return by_node
+
+    def _positions_ahead(self) -> dict[TopicPartition, int | None]:
+        """Return where to go on behind what is kept; None if enough is kept."""
+        kept = [fetch for fetch in self._completed if not fetch.is_stale]
+        is_full = sum(fetch.size for fetch in kept) >= self._config.fetch_max_bytes
+        ahead: dict[TopicPartition, int | None] = {}
+        for fetch in kept:
+            is_second = fetch.tp in ahead
+            ahead[fetch.tp] = None if is_full or is_second else fetch.next_offset
+        return ahead
 
     async def _fetch(self, node_id: int, wanted: Wanted) -> None:
         try:
@@ -195,13 +206,18 @@ class Fetcher:
                 asked = wanted.get(tp)
                 if asked is None:
                     continue
-                state, position, seeks = asked
-                if not state.is_assigned or state.seeks != seeks or state.position != position:
+                state, _, seeks = asked
+                if not state.is_assigned or state.seeks != seeks:
                     continue
-                if part.error_code:
+                if part.error_code and self._keeps_some_of(tp):
+                    self._retry_later({tp: asked})  # It counts once what is kept has been taken.
+                elif part.error_code:
                     self._handle_error(tp, state, part)
                 else:
                     self._keep_part(tp, state, part)
+
+    def _keeps_some_of(self, tp: TopicPartition) -> bool:
+        return any(fetch.tp == tp and not fetch.is_stale for fetch in self._completed)
 
     def _keep_part(
         self, tp: TopicPartition, state: PartitionState, part: FetchablePartitionResponse

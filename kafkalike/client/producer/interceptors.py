@@ -4,7 +4,8 @@ Kafka's `ProducerInterceptor`: any object with one or both of `on_send(record) -
 `on_acknowledgement(metadata, exception)`. Their failures are logged and hold nothing up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from twisted.logger import Logger
@@ -46,6 +47,19 @@ class Interceptors:
             except Exception:  # noqa: BLE001 (somebody else's code)
                 log.failure("an interceptor failed on a record of {topic}", topic=record.topic)
         return record
+
+    @contextmanager
+    def told_of_errors(self) -> Iterator[None]:
+        """Tell each of a record that could not even be queued."""
+        try:
+            yield
+        except Exception as error:
+            for call in self._on_ack:
+                try:
+                    _refused(call, error)
+                except Exception:  # noqa: BLE001 (somebody else's code)
+                    log.failure("an interceptor failed on a record that was not queued")
+            raise
 
     def follow(self, future: FutureRecordMetadata) -> None:
         """Tell each what comes of a record."""

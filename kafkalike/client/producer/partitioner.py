@@ -5,7 +5,8 @@ another ("sticky", KIP-480). A partitioner of one's own is any of: a subclass of
 callable `(key_bytes, all_partitions, available_partitions) -> partition` as kafka-python has it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from random import Random
 from typing import Any, Protocol
 
@@ -20,7 +21,11 @@ class Partitioner(Protocol):
         """Return the partition for a record."""
 
     def on_new_batch(self, topic: TopicMetadata, key: bytes | None, previous: int) -> int:
-        """Return where the record that begins a new batch goes, by choice so far to `previous`."""
+        """Return where the record that begins a new batch goes, by choice so far to `previous`.
+
+        Whoever derives from this class and does not care about batches keeps to the choice.
+        """
+        return previous
 
 
 class DefaultPartitioner:
@@ -67,14 +72,15 @@ class RoundRobinPartitioner:
     """All records in turn over the partitions, whatever their keys: 0, 1, 2, 0, 1, 2."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self._counts: dict[str, Iterator[int]] = {}
 
     def partition(self, topic: TopicMetadata, key: bytes | None, value: bytes | None) -> int:
         """Return the partition for a record."""
-        count = self._counts.get(topic.name, 0)
-        self._counts[topic.name] = count + 1
+        counter = self._counts.get(topic.name)
+        if counter is None:
+            counter = self._counts.setdefault(topic.name, count())
         choice = topic.available or list(topic.partitions)
-        return choice[count % len(choice)]
+        return choice[next(counter) % len(choice)]  # `next` is one step: threads do not collide
 
     def on_new_batch(self, topic: TopicMetadata, key: bytes | None, previous: int) -> int:
         """Keep to the choice: batches do not matter here (in Kafka they do, KAFKA-9965)."""
@@ -95,6 +101,8 @@ class CallablePartitioner:
     """A function of the program: `(key, all_partitions, available_partitions) -> partition`."""
 
     def __init__(self, choose: Callable[[bytes | None, Sequence[int], Sequence[int]], int]) -> None:
+        if not callable(choose):
+            raise ValueError(f"partitioner {choose!r} has no `partition` and cannot be called")
         self._choose = choose
 
     def partition(self, topic: TopicMetadata, key: bytes | None, value: bytes | None) -> int:
@@ -104,6 +112,17 @@ class CallablePartitioner:
     def on_new_batch(self, topic: TopicMetadata, key: bytes | None, previous: int) -> int:
         """Keep to the choice: batches do not matter here (in Kafka they do, KAFKA-9965)."""
         return previous
+
+
+class _WithoutBatches(Partitioner):
+    """A class of the program that has `partition` only."""
+
+    def __init__(self, choose: Callable[[TopicMetadata, bytes | None, bytes | None], int]) -> None:
+        self._choose = choose
+
+    def partition(self, topic: TopicMetadata, key: bytes | None, value: bytes | None) -> int:
+        """Return the partition for a record."""
+        return self._choose(topic, key, value)
 
 
 _BY_NAME: dict[str, Callable[[], Partitioner]] = {
@@ -130,4 +149,6 @@ def make_partitioner(given: Any) -> Partitioner:
         given = given()
     if hasattr(given, "on_new_batch"):
         return given  # type: ignore[no-any-return]  # it has what the protocol asks for
+    if hasattr(given, "partition"):
+        return _WithoutBatches(given.partition)
     return CallablePartitioner(given)

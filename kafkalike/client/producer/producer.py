@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
 from kafkalike.client.cluster_snapshot import TopicMetadata
 from kafkalike.client.consumer.offsets import ConsumerGroupMetadata, OffsetAndMetadata
@@ -16,12 +17,12 @@ from kafkalike.client.producer.batch_encoder import RECORD_OVERHEAD_BYTES, Pendi
 from kafkalike.client.producer.interceptors import Interceptors
 from kafkalike.client.producer.partitioner import make_partitioner
 from kafkalike.client.producer.producer_config import ProducerConfig
-from kafkalike.client.producer.record_accumulator import RecordAccumulator
+from kafkalike.client.producer.record_accumulator import ProducerClosedError, RecordAccumulator
 from kafkalike.client.producer.record_metadata import FutureRecordMetadata, ProduceResult
 from kafkalike.client.producer.sender import Sender
 from kafkalike.client.producer.sequences import Sequences
 from kafkalike.client.producer.transaction_manager import TransactionManager
-from kafkalike.client.serializers import make_serializer
+from kafkalike.client.serializers import as_bytes, check_headers, make_serializer
 from kafkalike.client.single_flight import SingleFlight
 from kafkalike.model.topic_partition import TopicPartition
 from kafkalike.protocol.errors import (
@@ -34,11 +35,9 @@ from kafkalike.protocol.errors import (
 )
 from kafkalike.protocol.messages.init_producer_id import InitProducerIdRequest
 
+log = Logger()
+
 _NO_TIMEOUT = (1 << 31) - 1
-
-
-class ProducerClosedError(KafkaError):
-    """The producer is closed."""
 
 
 class Producer:
@@ -97,15 +96,16 @@ class Producer:
         # Bytes that need no serialiser are the commonest by far: they save the calls.
         key_bytes, value_bytes = key, value
         if key is not None and not (self._has_plain_keys and type(key) is bytes):
-            key_bytes = self._serialize_key(topic, key)
+            key_bytes = as_bytes(topic, self._serialize_key(topic, key))
         if value is not None and not (self._has_plain_values and type(value) is bytes):
-            value_bytes = self._serialize_value(topic, value)
+            value_bytes = as_bytes(topic, self._serialize_value(topic, value))
         size = RECORD_OVERHEAD_BYTES
         if key_bytes is not None:
             size += len(key_bytes)
         if value_bytes is not None:
             size += len(value_bytes)
         if headers:
+            headers = check_headers(topic, headers)
             size += sum(len(name) * 4 + len(data or b"") + 10 for name, data in headers)
         if size > self.config.max_request_size:
             raise RecordTooLargeError(
@@ -224,11 +224,17 @@ class Producer:
     async def close(self, timeout_ms: float | None = None) -> None:
         """Send what waits, for at most so long; fail the rest and close the connections."""
         self.is_closed = True
+        self.accumulator.close_for_good()
         try:
             await self.flush(timeout_ms)
         except RequestTimedOutError:
-            self.sender.fail_queued(ProducerClosedError("the producer was closed before it sent"))
-        await self.client.close()
+            log.warn(
+                "the producer is closed although records were not sent in {ms} ms", ms=timeout_ms
+            )
+        finally:
+            # After that nothing answers any more, and nobody shall wait for it.
+            await self.client.close()
+            self.sender.fail_all(ProducerClosedError("the producer was closed before it sent"))
 
     def metrics(self) -> dict[str, Any]:
         """Return what was sent, under Kafka's names."""

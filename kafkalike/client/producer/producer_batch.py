@@ -93,6 +93,7 @@ class ProducerBatch:
             part.records = self.records[start : start + count]
             part.size = size_each * len(part.records)
             part.is_closed = True
+            part.attempts = self.attempts
             parts.append(part)
         parts[-1].size = self.size - sum(part.size for part in parts[:-1])
         self.result.split_into([(part.result, len(part.records)) for part in parts])

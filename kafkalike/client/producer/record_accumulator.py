@@ -12,6 +12,11 @@ from kafkalike.client.producer.producer_batch import ProducerBatch
 from kafkalike.client.producer.record_metadata import FutureRecordMetadata, ProduceResult
 from kafkalike.client.threads import Lock
 from kafkalike.model.topic_partition import TopicPartition
+from kafkalike.protocol.errors import KafkaError
+
+
+class ProducerClosedError(KafkaError):
+    """The producer is closed."""
 
 
 class RecordAccumulator:
@@ -34,6 +39,7 @@ class RecordAccumulator:
         self._room_waiters: list[Callable[[], None]] = []
         self.used_bytes = 0
         self._flushes = 0
+        self._is_closed = False
 
     @property
     def is_exhausted(self) -> bool:
@@ -48,6 +54,8 @@ class RecordAccumulator:
         None if there is no open batch with room and none may be opened.
         """
         with self._lock:
+            if self._is_closed:
+                raise ProducerClosedError("the producer is closed: make a new one")
             queue = self._queues.get(tp)
             if queue:
                 batch = queue[-1]
@@ -150,7 +158,7 @@ class RecordAccumulator:
         with self._lock:
             batch.is_closed = True
             queue = self._queues[batch.tp]
-            if batch in queue:
+            if batch in queue:  # and not in flight
                 queue.remove(batch)
 
     def queued(self) -> list[ProducerBatch]:
@@ -162,6 +170,11 @@ class RecordAccumulator:
         """Return all batches whose outcome is not known."""
         with self._lock:
             return list(self._incomplete)
+
+    def close_for_good(self) -> None:
+        """Take no more records, from whichever thread: what is here by now is the rest."""
+        with self._lock:
+            self._is_closed = True
 
     def begin_flush(self) -> list[ProduceResult]:
         """Let nothing linger until `end_flush`; return the outcomes that are still to come."""

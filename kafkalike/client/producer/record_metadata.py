@@ -137,9 +137,9 @@ class FutureRecordMetadata:
         """Wait (seconds) and return the metadata, or raise what went wrong."""
         if not self._result.is_done and not self._result.wait(timeout):
             raise RequestTimedOutError(f"{self._tp}: no answer for the record after {timeout} s")
-        result, _ = self._result.of_record(self._index)
-        if result.error is not None:
-            raise result.error
+        error = self.exception
+        if error is not None:
+            raise error
         return self._metadata()
 
     result = get
@@ -155,11 +155,11 @@ class FutureRecordMetadata:
 
     def succeeded(self) -> bool:
         """Whether the record was written."""
-        return self._result.is_done and self._result.error is None
+        return self._result.is_done and self.exception is None
 
     def failed(self) -> bool:
         """Whether the record was refused or lost."""
-        return self._result.is_done and self._result.error is not None
+        return self.exception is not None
 
     @property
     def value(self) -> RecordMetadata | None:
@@ -169,13 +169,16 @@ class FutureRecordMetadata:
     @property
     def exception(self) -> Exception | None:
         """What went wrong, if something did."""
-        return self._result.error
+        if not self._result.is_done:
+            return None
+        result, _ = self._result.of_record(self._index)
+        return result.error
 
     def add_callback(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call with the metadata once the record is written."""
 
         def told() -> None:
-            if self._result.error is None:
+            if self.exception is None:
                 call(*args, self._metadata(), **kwargs)
 
         self._result.then(told)
@@ -185,8 +188,9 @@ class FutureRecordMetadata:
         """Call with the exception if the record is not written."""
 
         def told() -> None:
-            if self._result.error is not None:
-                call(*args, self._result.error, **kwargs)
+            error = self.exception
+            if error is not None:
+                call(*args, error, **kwargs)
 
         self._result.then(told)
         return self

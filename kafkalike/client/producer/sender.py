@@ -166,7 +166,7 @@ class Sender:
     async def _connect(self, connection: BrokerConnection) -> None:
         try:
             await connection.connect()
-        except NetworkError:
+        except KafkaError:  # also a login that is refused: the records wait until they are too old
             self._client.metadata.request_refresh()
             await self._client.time.sleep_ms(self._config.retry_backoff_ms)
         self.wake()
@@ -196,7 +196,12 @@ class Sender:
         return taken
 
     def _send(self, connection: BrokerConnection, batches: list[ProducerBatch]) -> None:
-        request = produce_request(self._config, batches)
+        try:
+            request = produce_request(self._config, batches)
+        except Exception as error:  # noqa: BLE001 (whoever waits for the records gets it)
+            for batch in batches:
+                self._fail(batch, KafkaError(f"{batch.tp}: the records cannot be encoded: {error}"))
+            return
         self.batches_sent += len(batches)
         self.records_sent += sum(len(batch.records) for batch in batches)
         self.bytes_sent += sum(batch.size for batch in batches)
@@ -296,9 +301,10 @@ class Sender:
         return error.retriable
 
     def _split(self, batch: ProducerBatch) -> None:
+        parts = batch.split(self._config.batch_size)
         if self._sequences is not None:
-            self._sequences.failed(batch)
-        self._accumulator.replace(batch, batch.split(self._config.batch_size))
+            self._sequences.split(batch, parts)
+        self._accumulator.replace(batch, parts)
 
     def _expire(self, batch: ProducerBatch) -> None:
         self._accumulator.remove(batch)
@@ -324,8 +330,14 @@ class Sender:
         batch.result.settle(-1, error=error)
 
     def fail_queued(self, error: KafkaError) -> None:
-        """Fail all that waits: the producer is closed, or its transaction aborted."""
+        """Fail all that waits: the transaction is aborted, or there will be no producer id."""
         for batch in self._accumulator.queued():
+            self._accumulator.remove(batch)
+            self._fail(batch, error)
+
+    def fail_all(self, error: KafkaError) -> None:
+        """Fail all that has no outcome, queued or in flight: the producer is closed."""
+        for batch in self._accumulator.incomplete():
             self._accumulator.remove(batch)
             self._fail(batch, error)
 

@@ -5,6 +5,7 @@ batch is lost for good (or the broker has forgotten the producer), the partition
 epoch with numbers from 0 (KIP-360).
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from kafkalike.client.producer.producer_batch import BatchSequence, ProducerBatch
@@ -76,6 +77,18 @@ class Sequences:
         if found is not None and batch in found.tracked:
             found.tracked.remove(batch)
             found.must_restart = True
+
+    def split(self, batch: ProducerBatch, parts: Sequence[ProducerBatch]) -> None:
+        """Give the numbers of a batch that was too large, and not written, to its parts."""
+        found = self._partitions.get(batch.tp)
+        if found is None or batch not in found.tracked or batch.sequence is None:
+            return
+        place = found.tracked.index(batch)
+        found.tracked[place : place + 1] = parts
+        producer_id, epoch, number = batch.sequence
+        for part in parts:
+            part.sequence = BatchSequence(producer_id, epoch, number)
+            number = (number + len(part.records)) % _SEQUENCE_SPACE
 
     def restart(self, tp: TopicPartition) -> None:
         """Let a partition go on under a new epoch, when nothing of it is in flight."""

@@ -57,3 +57,9 @@ def test_what_cannot_be_read_names_the_topic() -> None:
 def test_unknown_name_is_refused() -> None:
     with pytest.raises(ValueError, match="json"):
         make_serializer("xml")
+
+
+def test_class_that_is_called_is_a_deserialiser() -> None:
+    deserialize = make_deserializer(int)
+    assert deserialize is not None
+    assert deserialize("t", b"42") == 42

@@ -111,3 +111,11 @@ def test_thread_can_be_stopped() -> None:
     assert thread.run(lambda _: work()) == 1
     thread.stop()
     assert not thread._thread.is_alive()
+
+
+def test_latch_is_not_waited_for_in_the_thread_that_would_open_it() -> None:
+    async def wait() -> None:
+        Latch().wait(1)
+
+    with pytest.raises(RuntimeError, match="another thread"):
+        reactor_thread().run(lambda _: wait())

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from kafkalike.client.async_consumer import KafkaConsumer
 from kafkalike.client.consumer.offset_store import CommitFailedError
@@ -456,3 +457,66 @@ def test_iteration_ends_after_the_consumer_timeout(cluster: FakeCluster) -> None
         return [record.value async for record in consumer]
 
     assert cluster.run(all_values()) == [b"a", b"b"]
+
+
+def test_what_comes_next_is_fetched_while_records_are_taken(cluster: FakeCluster) -> None:
+    write(cluster, T0, *[b"%d" % n for n in range(4)])
+    consumer = assigned(cluster, max_poll_records=2)
+    assert read(cluster, consumer) == [b"0", b"1"]
+    write(cluster, T0, b"4")
+    cluster.advance(100)
+    cluster.hold.add(ApiKey.FETCH)
+    assert read(cluster, consumer) == [b"2", b"3"]
+    assert read(cluster, consumer) == [b"4"]
+
+
+def test_no_more_is_fetched_ahead_than_fetch_max_bytes(cluster: FakeCluster) -> None:
+    write(cluster, T0, *[b"%d" % n for n in range(4)])
+    consumer = assigned(cluster, max_poll_records=1, fetch_max_bytes=1)
+    assert read(cluster, consumer) == [b"0"]
+    before = len(cluster.sent(FetchRequest))
+    assert read(cluster, consumer) == [b"1"]
+    cluster.advance(1000)
+    assert len(cluster.sent(FetchRequest)) == before
+
+
+def test_error_of_a_fetch_ahead_comes_after_the_records_before_it(cluster: FakeCluster) -> None:
+    write(cluster, T0, b"0", b"1")
+    consumer = assigned(cluster, max_poll_records=1, auto_offset_reset="none")
+    consumer.seek(T0, 0)
+    cluster.fail_next(ApiKey.FETCH, 0, *[ErrorCode.OFFSET_OUT_OF_RANGE] * 9)
+    assert read(cluster, consumer) == [b"0"]
+    cluster.advance(1000)
+    assert read(cluster, consumer) == [b"1"]
+    with pytest.raises(OffsetOutOfRangeError):
+        read(cluster, consumer)
+
+
+def test_second_poll_at_the_same_time_is_refused(cluster: FakeCluster) -> None:
+    consumer = assigned(cluster)
+    first = Deferred.fromCoroutine(consumer.poll(5000))
+    cluster.advance(100)
+    with pytest.raises(IllegalStateError, match="one at a time"):
+        read(cluster, consumer)
+    assert cluster.finish(first) == {}
+    assert read(cluster, consumer) == []
+
+
+def test_close_ends_a_poll_that_waits(cluster: FakeCluster) -> None:
+    consumer = assigned(cluster)
+    waiting = Deferred.fromCoroutine(consumer.poll(60_000))
+    cluster.advance(100)
+    cluster.run(consumer.close())
+    cluster.turn()
+    assert waiting.called
+    assert cluster.finish(waiting) == {}
+
+
+def test_close_gives_up_after_its_time(cluster: FakeCluster) -> None:
+    write(cluster, T0, b"a")
+    consumer = a_consumer(cluster, "t", group_id="g")
+    read(cluster, consumer)
+    cluster.hold.add(ApiKey.OFFSET_COMMIT)
+    before = cluster.reactor.seconds()
+    cluster.run(consumer.close(timeout_ms=500))
+    assert cluster.reactor.seconds() - before < 1

@@ -9,6 +9,7 @@ from kafkalike.client.producer.murmur2 import partition_for_key
 from kafkalike.client.producer.partitioner import (
     DefaultPartitioner,
     KeyHashElseRoundRobin,
+    Partitioner,
     RoundRobinPartitioner,
     UniformStickyPartitioner,
     make_partitioner,
@@ -105,3 +106,26 @@ def test_unknown_name_is_refused_with_the_known_ones() -> None:
         make_partitioner("randomly")
     java = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
     assert isinstance(make_partitioner(java), RoundRobinPartitioner)
+
+
+def test_subclass_needs_no_more_than_a_choice() -> None:
+    class First(Partitioner):
+        def partition(self, topic: TopicMetadata, key: bytes | None, value: bytes | None) -> int:
+            return 0
+
+    assert make_partitioner(First).on_new_batch(a_topic(1, 2, 3), None, 0) == 0
+
+
+def test_class_without_a_say_in_batches_is_a_partitioner() -> None:
+    class Last:
+        def partition(self, topic: TopicMetadata, key: bytes | None, value: bytes | None) -> int:
+            return max(topic.partitions)
+
+    made = make_partitioner(Last)
+    assert made.partition(a_topic(1, 2, 3), None, None) == 2
+    assert made.on_new_batch(a_topic(1, 2, 3), None, 2) == 2
+
+
+def test_what_cannot_choose_is_refused() -> None:
+    with pytest.raises(ValueError, match="cannot be called"):
+        make_partitioner(5)

@@ -6,12 +6,14 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from kafkalike.client.async_producer import KafkaProducer
-from kafkalike.client.producer.producer import ProducerClosedError
+from kafkalike.client.producer.record_accumulator import ProducerClosedError
+from kafkalike.client.serializers import SerializationError
 from kafkalike.model.topic_partition import TopicPartition
 from kafkalike.protocol.api_keys import ApiKey
 from kafkalike.protocol.errors import (
     ErrorCode,
     InvalidRecordError,
+    KafkaError,
     RecordTooLargeError,
     RequestTimedOutError,
     UnknownTopicOrPartitionError,
@@ -303,3 +305,96 @@ def test_older_leader_epoch_is_not_believed(cluster: FakeCluster) -> None:
     leader = snapshot.leader(T0)
     assert leader is not None
     assert leader.id == 1
+
+
+def test_interceptor_is_told_of_a_record_that_could_not_be_queued(cluster: FakeCluster) -> None:
+    seen: list[Any] = []
+
+    class Watch:
+        def on_acknowledgement(self, metadata: Any, error: Any) -> None:
+            seen.append((metadata, type(error)))
+
+    producer = a_producer(cluster, interceptors=[Watch], max_request_size=1000)
+    with pytest.raises(RecordTooLargeError):
+        cluster.run(producer.send("t", b"x" * 2000))
+    assert seen == [(None, RecordTooLargeError)]
+
+
+def test_part_of_a_split_batch_that_fails_leaves_the_other_records_alone(
+    cluster: FakeCluster,
+) -> None:
+    producer = a_producer(cluster, linger_ms=10, max_in_flight_requests_per_connection=1)
+    cluster.fail_next(ApiKey.PRODUCE, ErrorCode.MESSAGE_TOO_LARGE, 0, ErrorCode.INVALID_RECORD)
+    told: list[Any] = []
+    futures = [cluster.run(producer.send("t", b"%d" % n, partition=0)) for n in range(4)]
+    for future in futures:
+        future.add_both(lambda result: told.append(type(result).__name__))
+    cluster.run(producer.flush())
+    assert [future.succeeded() for future in futures] == [True, True, False, False]
+    assert [future.value is None for future in futures] == [False, False, True, True]
+    assert told == ["RecordMetadata"] * 2 + ["InvalidRecordError"] * 2
+
+
+def test_parts_of_a_split_batch_keep_its_numbers(cluster: FakeCluster) -> None:
+    producer = a_producer(cluster, linger_ms=10, enable_idempotence=True)
+    cluster.run(producer.send_and_wait("t", b"first", partition=0))
+    cluster.fail_next(ApiKey.PRODUCE, ErrorCode.MESSAGE_TOO_LARGE)
+    for number in range(4):
+        cluster.run(producer.send("t", b"%d" % number, partition=0))
+    cluster.run(producer.flush())
+    headers = [header for _, header in iter_batches(bytes(cluster.logs[T0]))]
+    numbers = [(h.producer_epoch, h.base_sequence, h.record_count) for h in headers]
+    assert numbers == [(0, 0, 1), (0, 1, 2), (0, 3, 2)]
+
+
+def test_record_in_flight_when_the_producer_is_closed_has_an_outcome(cluster: FakeCluster) -> None:
+    producer = a_producer(cluster)
+    cluster.run(producer.partitions_for("t"))
+    cluster.hold.add(ApiKey.PRODUCE)
+    future = cluster.run(producer.send("t", b"v", partition=0))
+    cluster.run(producer.close(timeout_ms=200))
+    assert isinstance(future.exception, ProducerClosedError)
+
+
+def test_record_that_a_thread_queues_too_late_is_refused(cluster: FakeCluster) -> None:
+    producer = a_producer(cluster)
+    topic = cluster.run(producer.topic("t", None))
+    record, size = producer.make_record("t", b"v", None, None, None)
+    cluster.run(producer.close())
+    with pytest.raises(ProducerClosedError):
+        producer.append(topic, 0, record, size)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"headers": [("h", "text")]},
+        {"headers": [(b"h", b"1")]},
+        {"headers": ["h"]},
+        {"key": "text"},
+    ],
+)
+def test_record_that_cannot_be_encoded_harms_no_other(
+    cluster: FakeCluster, bad: dict[str, Any]
+) -> None:
+    producer = a_producer(cluster, linger_ms=10)
+    good = cluster.run(producer.send("t", b"good", partition=0))
+    with pytest.raises(SerializationError, match="topic t"):
+        cluster.run(producer.send("t", b"bad", partition=0, **bad))
+    cluster.run(producer.flush())
+    assert good.succeeded()
+
+
+def test_serialiser_that_makes_no_bytes_is_named(cluster: FakeCluster) -> None:
+    producer = a_producer(cluster, value_serializer=str)
+    with pytest.raises(SerializationError, match="made no bytes"):
+        cluster.run(producer.send("t", 1))
+
+
+def test_batch_that_cannot_be_encoded_fails_and_nobody_waits_for_ever(cluster: FakeCluster) -> None:
+    producer = a_producer(cluster)
+    future = cluster.run(producer.send("t", b"v", partition=0, timestamp_ms=1 << 80))
+    cluster.run(producer.flush())
+    with pytest.raises(KafkaError, match="cannot be encoded"):
+        future.get(0)
+    assert cluster.run(producer.send_and_wait("t", b"v", partition=0)).offset == 0
