@@ -49,7 +49,9 @@ class GoldenCluster:
 
     def fill(self, topic: str, counts: Sequence[int], size: int = 1) -> None:
         """Produce that many records to each partition."""
-        with KafkaProducer(bootstrap_servers=self.cluster.bootstrap_servers) as producer:
+        with KafkaProducer(
+            bootstrap_servers=self.cluster.bootstrap_servers, acks="all"
+        ) as producer:
             for partition, count in enumerate(counts):
                 for _ in range(count):
                     producer.send(topic, b"x" * size, partition=partition)

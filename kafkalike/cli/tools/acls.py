@@ -27,7 +27,7 @@ OPTIONS: Final = (
     Option("authorizer", "The class of the authorizer, instead of brokers.", "authorizer"),
     Option(
         "authorizer-properties",
-        "With --authorizer: zookeeper.connect=localhost:2181",
+        "DEPRECATED, with --authorizer: zookeeper.connect=localhost:2181",
         "authorizer-properties",
     ),
     Option("topic", "A topic, or * for all.", "topic"),

@@ -4,19 +4,23 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from kafkalike.cli.tools.support.script import answer
 from kafkalike.cli.tools.support.server_process import start_in_background
 from kafkalike.cli.tools.support.tool import print_error
 
 _USAGE: Final = "USAGE: kafka-server-start [-daemon] server.properties [--override property=value]*"
+_DAEMON: Final = ("-daemon", "--daemon")
 _MODULE: Final = "kafkalike.cli.tools.server_start"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a broker, in the foreground or (`-daemon`) not; its log is then logs/kafkaServer.out."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    is_daemon = given[:1] in (["-daemon"], ["--daemon"])
+    if (code := answer(given, _USAGE, _DAEMON)) is not None:
+        return code
+    is_daemon = given[:1] in ([option] for option in _DAEMON)
     rest = given[1:] if is_daemon else given
-    if not rest or rest[0] in ("-h", "--help"):
+    if not rest:
         print_error(_USAGE)
         return 1
     if not is_daemon:

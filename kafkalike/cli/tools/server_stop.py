@@ -7,9 +7,13 @@ among them.
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
+from kafkalike.cli.tools.support.script import answer
 from kafkalike.cli.tools.support.server_process import Process, own_processes, stop_servers
 from kafkalike.cli.tools.support.tool import print_line
+
+_USAGE: Final = "USAGE: kafka-server-stop [server.properties]"
 
 
 def is_broker(process: Process) -> bool:
@@ -24,6 +28,8 @@ def is_broker(process: Process) -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Send SIGTERM; exit code 1 if there is no broker."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if (code := answer(given, _USAGE)) is not None:
+        return code
     if not stop_servers(own_processes(), is_broker, given[0] if given else None):
         print_line("No kafka server to stop")
         return 1

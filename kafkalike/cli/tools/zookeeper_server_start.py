@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from kafkalike.cli.tools.support.script import answer
 from kafkalike.cli.tools.support.server_process import start_in_background
 from kafkalike.cli.tools.support.tool import print_error
 
 _USAGE: Final = "USAGE: zookeeper-server-start [-daemon] zookeeper.properties"
+_DAEMON: Final = ("-daemon", "--daemon")
 
 # What tells these servers from those of an ensemble that `kafkalike` manages.
 MARK: Final = "-Dkafkalike.tool=zookeeper-server-start"
@@ -18,9 +20,11 @@ MARK: Final = "-Dkafkalike.tool=zookeeper-server-start"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the server, in the foreground or (`-daemon`) not; its log is then logs/zookeeper.out."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    is_daemon = given[:1] in (["-daemon"], ["--daemon"])
+    if (code := answer(given, _USAGE, _DAEMON)) is not None:
+        return code
+    is_daemon = given[:1] in ([option] for option in _DAEMON)
     rest = given[1:] if is_daemon else given
-    if not rest or rest[0] in ("-h", "--help"):
+    if not rest:
         print_error(_USAGE)
         return 1
     if not Path(rest[0]).is_file():

@@ -5,10 +5,14 @@ Without an argument all of this user's servers, as Kafka's script does.
 
 import sys
 from collections.abc import Sequence
+from typing import Final
 
+from kafkalike.cli.tools.support.script import answer
 from kafkalike.cli.tools.support.server_process import Process, own_processes, stop_servers
 from kafkalike.cli.tools.support.tool import print_line
 from kafkalike.cli.tools.zookeeper_server_start import MARK
+
+_USAGE: Final = "USAGE: zookeeper-server-stop [zookeeper.properties]"
 
 
 def is_zookeeper(process: Process) -> bool:
@@ -19,6 +23,8 @@ def is_zookeeper(process: Process) -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Send SIGTERM; exit code 1 if there is no server."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if (code := answer(given, _USAGE)) is not None:
+        return code
     if not stop_servers(own_processes(), is_zookeeper, given[0] if given else None):
         print_line("No zookeeper server to stop")
         return 1

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from kafkalike.cli.tools.support.script import answer
 from kafkalike.cli.tools.support.tool import print_error, print_line
 
 _USAGE: Final = (
@@ -19,7 +20,9 @@ _TLS: Final = ("-zk-tls-config-file", "--zk-tls-config-file")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run commands; exit code 1 if one of them failed."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] in ("-h", "--help"):
+    if (code := answer(given, _USAGE)) is not None:
+        return code
+    if not given:
         print_error(_USAGE)
         return 1
     connect, *rest = given

@@ -1,9 +1,8 @@
 """Lines as the log4j of Kafka's tools writes them to standard error."""
 
-import time
-
 from kafkalike.cli.tools.support.java_names import java_text, message_of
 from kafkalike.cli.tools.support.tool import print_error, print_line
+from kafkalike.cli.tools.support.wall_clock import local_time, now_ms
 
 
 def print_failure(words: str, error: Exception, logger: str) -> None:
@@ -24,9 +23,9 @@ def log_warning(text: str, logger: str) -> None:
 
 def log_line(level: str, text: str, logger: str) -> str:
     """Return a line of the log."""
-    return f"[{_now()}] {level} {text} ({logger})"
+    return f"[{log_time(now_ms())}] {level} {text} ({logger})"
 
 
-def _now() -> str:
-    seconds, milliseconds = divmod(time.clock_gettime_ns(time.CLOCK_REALTIME) // 1_000_000, 1000)
-    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(seconds))},{milliseconds:03d}"
+def log_time(at_ms: int) -> str:
+    """Return a time as log4j writes it."""
+    return f"{local_time('%Y-%m-%d %H:%M:%S', at_ms)},{at_ms % 1000:03d}"

@@ -36,32 +36,13 @@ class Tool:
     def __call__(self, arguments: Sequence[str] | None = None) -> int:
         """Run it, to its end, and return the exit code."""
         given = list(sys.argv[1:] if arguments is None else arguments)
-        try:
-            return self._finish(given)
-        except KeyboardInterrupt:
-            return 130
-        except BrokenPipeError:
-            # Whoever read the output has gone: not our failure, and nobody is left to tell.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
+        return finish(lambda: self._run_or_help(given))
 
-    def _finish(self, arguments: list[str]) -> int:
+    def _run_or_help(self, arguments: list[str]) -> int:
         try:
-            code = self._run(arguments)
-            sys.stdout.flush()
+            return self._run(arguments)
         except UsageError as error:
             return self._die_with_help(str(error))
-        except ToolFailure as error:
-            if str(error):
-                print_error(str(error))
-            return error.exit_code
-        except JavaError as error:
-            return _uncaught(f"{error.java_class}: {error}")
-        except (OSError, ValueError) as error:
-            if isinstance(error, BrokenPipeError):
-                raise
-            return _uncaught(str(error))
-        return code
 
     def _run(self, arguments: list[str]) -> int:
         if self.preamble:
@@ -72,7 +53,7 @@ class Tool:
         if parsed.has("version"):
             print_line(f"{KAFKA_VERSION} (kafkalike)")
             return 0
-        return self._do(parsed)
+        return self.run(parsed) or 0
 
     def _parse(self, arguments: list[str]) -> Parsed:
         try:
@@ -82,24 +63,40 @@ class Tool:
                 raise UsageError(str(error)) from error
             raise
 
-    def _do(self, parsed: Parsed) -> int:
-        try:
-            return self.run(parsed) or 0
-        except (JavaError, UsageError, ToolFailure, OSError):
-            raise
-        except Exception as error:
-            # Inside, because the errors of the protocol are not loaded for help.
-            from kafkalike.cli.tools.support.java_names import java_text
-            from kafkalike.protocol.errors import KafkaError
-
-            if isinstance(error, KafkaError):
-                return _uncaught(java_text(error))
-            raise
-
     def _die_with_help(self, message: str) -> int:
         print_error(message)
         sys.stderr.write(format_help([*self.options, HELP, VERSION]))
         return 1
+
+
+def finish(work: Callable[[], int]) -> int:
+    """Run a tool to its end and return the exit code, whatever happens."""
+    try:
+        code = work()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has gone: not our failure, and nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except ToolFailure as error:
+        if str(error):
+            print_error(str(error))
+        return error.exit_code
+    except JavaError as error:
+        return _uncaught(f"{error.java_class}: {error}")
+    except (OSError, ValueError) as error:
+        return _uncaught(str(error))
+    except Exception as error:
+        # Inside, because the errors of the protocol are not loaded for help.
+        from kafkalike.cli.tools.support.java_names import java_text
+        from kafkalike.protocol.errors import KafkaError
+
+        if isinstance(error, KafkaError):
+            return _uncaught(java_text(error))
+        raise
+    return code
 
 
 def _uncaught(text: str) -> int:
