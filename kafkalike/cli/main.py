@@ -13,6 +13,11 @@ _COMMANDS: Final = {
         "cluster",
         "Start, change and stop a whole cluster on this machine.",
     ),
+    "explain": LazyCommand(
+        "kafkalike.cli.explain.command",
+        "explain",
+        "Say in words what is the matter with a topic or a group.",
+    ),
     "wire": LazyCommand(
         "kafkalike.cli.wire.group", "wire", "Turn the bytes of the protocol into JSON, and back."
     ),

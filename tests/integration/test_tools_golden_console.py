@@ -3,12 +3,14 @@
 import hashlib
 import json
 import socket
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from kafkalike.client import KafkaProducer
 from tests.support.cli_golden import Outcome, run_tool, unordered
+from tests.support.cluster import KAFKALIKE
 from tests.support.ensemble import Ensemble
 from tests.support.golden_cluster import GoldenCluster, golden_cluster
 
@@ -209,3 +211,24 @@ def test_replicas_are_compared(golden: GoldenCluster) -> None:
     found = run_tool("kafka-replica-verification", options.split())
     assert found.exit == 0
     assert found.stdout.endswith(": verification process is started.\n")
+
+
+def test_topic_and_group_are_explained_in_words(golden: GoldenCluster) -> None:
+    """More of this in `test_explain.py`; here only that it works on a healthy cluster."""
+    golden.create("explained", [[1, 2]])
+    options = ["--bootstrap-server", _server(golden)]
+    golden.cluster.wait_until_in_sync("explained")
+    said = _kafkalike("explain", "topic", "explained", *options)
+    assert "Broker 1 leads, since leader epoch 0" in said
+    assert said.endswith("Nothing is the matter.\n")
+    _produce(golden, "explained", "one\n")
+    _consume(golden, "explained", "--max-messages", "1", "--group", "explained")
+    said = _kafkalike("explain", "group", "explained", *options)
+    assert "with 1 member: " in said
+    assert "It has read, and committed, everything." in said
+
+
+def _kafkalike(*arguments: str) -> str:
+    done = subprocess.run([*KAFKALIKE, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

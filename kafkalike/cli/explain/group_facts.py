@@ -1,0 +1,89 @@
+"""What is known about a group: what its coordinator says now, and what it has written before."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kafkalike.cli.explain.group_history import Generation, Member, generations
+from kafkalike.cli.explain.group_reasons import GroupFacts
+from kafkalike.cli.tools.group_service import partition_assignments
+from kafkalike.cli.tools.support.client import known_settings, with_admin
+from kafkalike.client.admin.admin_client import Admin
+from kafkalike.client.blocking_consumer import KafkaConsumer
+from kafkalike.client.consumer.consumer_config import ConsumerConfig
+from kafkalike.client.kafka_client import GROUP
+from kafkalike.coordinator.partitioning import partition_for
+from kafkalike.model.topic_partition import TopicPartition
+from kafkalike.protocol.errors import KafkaError
+
+_TOPIC: Final = "__consumer_offsets"
+_MOST_RECORDS: Final = 50_000
+_POLL_MS: Final = 1000
+
+
+def group_facts(settings: dict[str, Any], group: str) -> GroupFacts | None:
+    """Ask the coordinator and read its log; None if there is no such group."""
+    known = with_admin(settings, lambda admin: _ask(admin, group))
+    if known is None:
+        return None
+    history: list[Generation] = []
+    problem = ""
+    try:
+        history = _history(settings, group, known["offsets_partition"])
+    except KafkaError as error:
+        problem = f"__consumer_offsets cannot be read ({error})"
+    return GroupFacts(**known, history=history, history_problem=problem)
+
+
+async def _ask(admin: Admin, group: str) -> dict[str, Any] | None:
+    described = (await admin.describe_groups([group]))[group]
+    if described["group_state"] == "Dead":
+        return None
+    node = await admin.client.find_coordinator(group, GROUP)
+    (topic,) = await admin.describe_topics([_TOPIC])
+    members = [_member(member) for member in described["members"]]
+    rows = await partition_assignments(admin, described)
+    return {
+        "group": group,
+        "state": described["group_state"],
+        "coordinator": node.id,
+        "offsets_partition": partition_for(group, len(topic["partitions"])),
+        "members": {member.member_id: member for member in members},
+        "rows": rows,
+        "protocol": described["protocol_data"],
+        "partition_count": sum(len(member.partitions) for member in members),
+    }
+
+
+def _member(member: dict[str, Any]) -> Member:
+    assigned = member["member_assignment"]
+    return Member(
+        member_id=member["member_id"],
+        client_id=member["client_id"],
+        host=member["client_host"],
+        group_instance_id=member["group_instance_id"],
+        partitions=[] if isinstance(assigned, bytes) else assigned,
+    )
+
+
+def _history(settings: dict[str, Any], group: str, partition: int) -> list[Generation]:
+    arguments = {
+        name.replace(".", "_"): value
+        for name, value in known_settings(ConsumerConfig, settings).items()
+    }
+    arguments |= {"group_id": None, "enable_auto_commit": False}
+    with KafkaConsumer(**arguments) as consumer:
+        return generations(group, _records(consumer, TopicPartition(_TOPIC, partition)))
+
+
+def _records(
+    consumer: KafkaConsumer, tp: TopicPartition
+) -> Iterator[tuple[bytes | None, bytes | None]]:
+    """Yield the newest records up to the present end, oldest first."""
+    consumer.assign([tp])
+    end = consumer.end_offsets([tp])[tp]
+    start = consumer.beginning_offsets([tp])[tp]
+    consumer.seek(tp, max(start, end - _MOST_RECORDS))
+    while consumer.position(tp) < end:
+        for records in consumer.poll(_POLL_MS).values():
+            for record in records:
+                yield record.key, record.value
