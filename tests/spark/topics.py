@@ -1,5 +1,6 @@
 """Topics for tests with Spark: made, filled and read with the client library."""
 
+import time
 from collections.abc import Iterable
 
 from kafkalike.client import (
@@ -10,6 +11,8 @@ from kafkalike.client import (
     TopicPartition,
 )
 from tests.support.broker import Broker
+
+_PATIENCE_S = 60
 
 
 def create_topic(kafka: Broker, topic: str, partitions: int = 2) -> None:
@@ -36,7 +39,9 @@ def committed_values(kafka: Broker, topic: str, partitions: int = 2) -> list[byt
     consumer.seek_to_beginning(*tps)
     ends = consumer.end_offsets(tps)
     found: list[bytes | None] = []
+    deadline = time.monotonic() + _PATIENCE_S
     while any(consumer.position(tp) < ends[tp] for tp in tps):
+        assert time.monotonic() < deadline, {tp: (consumer.position(tp), ends[tp]) for tp in tps}
         for records in consumer.poll(timeout_ms=500, max_records=10_000).values():
             found += [record.value for record in records]
     consumer.close()

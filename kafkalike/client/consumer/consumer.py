@@ -169,11 +169,13 @@ class Consumer:
         deadline_ms = self.client.time.now_ms() + timeout_ms
         while not self.is_closed:
             await self._keep_up(run)
+            # What was given before is used up now, and so are markers of transactions behind it.
+            self._mark_consumed({})
             records = self.fetcher.collect(limit)
             self.fetcher.send_fetches()
+            if update_offsets:
+                self._mark_consumed(records)
             if records:
-                if update_offsets:
-                    self._mark_consumed(records)
                 return records
             left_ms = deadline_ms - self.client.time.now_ms()
             if left_ms <= 0:
@@ -335,11 +337,12 @@ class Consumer:
         self._news.notify()
 
     def _mark_consumed(self, records: Records) -> None:
+        for state in self.subscription.partitions.values():
+            if state.position is not None:
+                state.consumed = state.position
         for tp, found in records.items():
-            state = self.subscription.partitions[tp]
-            state.consumed = found[-1].offset + 1
             epoch = found[-1].leader_epoch
-            state.leader_epoch = -1 if epoch is None else epoch
+            self.subscription.partitions[tp].leader_epoch = -1 if epoch is None else epoch
 
     def _check_open(self) -> None:
         if self.is_closed:

@@ -180,6 +180,16 @@ def test_broken_checksum_is_an_error_that_names_the_offset(cluster: FakeCluster)
         read(cluster, assigned(cluster))
 
 
+def test_position_goes_behind_the_marker_that_ends_a_transaction(cluster: FakeCluster) -> None:
+    """Else a loop up to the end offset never ends, and a group lags by one for ever."""
+    write(cluster, T0, b"a", producer_id=1, producer_epoch=0, base_sequence=0)
+    write(cluster, T0, b"marker", is_control=True, producer_id=1, producer_epoch=0)
+    consumer = assigned(cluster, T0)
+    assert read(cluster, consumer) == [b"a"]
+    assert read(cluster, consumer) == []
+    assert cluster.run(consumer.position(T0)) == 2
+
+
 def test_control_records_are_never_given(cluster: FakeCluster) -> None:
     write(cluster, T0, b"a")
     write(cluster, T0, b"marker", is_control=True, producer_id=1, producer_epoch=0)
