@@ -1,5 +1,6 @@
 """From a client's security settings to what opens its connections."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,13 +41,19 @@ _JAVA_KEYS: Final = (
 
 def channel_builder(reactor: Any, time: Time, config: ClientConfig) -> ChannelBuilder:
     """Make what opens the connections of a client, or raise a `ConfigError`."""
+    tls, login = tls_and_login(config, time.now_ms)
+    return ChannelBuilder(reactor, time, tls=tls, login=login)
+
+
+def tls_and_login(
+    config: ClientConfig, now_ms: Callable[[], int]
+) -> tuple[TlsClient | None, SaslLogin | None]:
+    """Return what secures a connection, None for what is not asked for, or raise a `ConfigError`."""
     protocol = config.security_protocol.upper()
     try:
-        return ChannelBuilder(
-            reactor,
-            time,
-            tls=_tls(config) if protocol in _TLS_PROTOCOLS else None,
-            login=_login(config, time) if protocol in SASL_PROTOCOLS else None,
+        return (
+            _tls(config) if protocol in _TLS_PROTOCOLS else None,
+            _login(config, now_ms) if protocol in SASL_PROTOCOLS else None,
         )
     except errors.ConfigError as error:
         raise ConfigError(str(error)) from error
@@ -72,17 +79,17 @@ def _tls(config: ClientConfig) -> TlsClient:
     return TlsClient(read_tls_settings(tls_config(properties)))
 
 
-def _login(config: ClientConfig, time: Time) -> SaslLogin:
+def _login(config: ClientConfig, now_ms: Callable[[], int]) -> SaslLogin:
     mechanism = config.sasl_mechanism or GSSAPI
     provider = _provider(config)
     if config.sasl_jaas_config is not None:
-        return login_from_jaas(mechanism, config.sasl_jaas_config, time.now_ms, provider)
+        return login_from_jaas(mechanism, config.sasl_jaas_config, now_ms, provider)
     options = {}
     if config.sasl_plain_username is not None:
         options["username"] = config.sasl_plain_username
     if config.sasl_plain_password is not None:
         options["password"] = config.sasl_plain_password
-    return login_from_options(mechanism, options, time.now_ms, provider)
+    return login_from_options(mechanism, options, now_ms, provider)
 
 
 def _provider(config: ClientConfig) -> TokenProvider | None:

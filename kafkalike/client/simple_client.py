@@ -28,7 +28,7 @@ class SimpleClient:
     def __init__(
         self, host: str, port: int, *, client_id: str | None = "simple", timeout_s: float = 30.0
     ) -> None:
-        self._socket = socket.create_connection((host, port), timeout_s)
+        self._socket: socket.socket = socket.create_connection((host, port), timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client_id = client_id
         self._correlation_ids = itertools.count(1)

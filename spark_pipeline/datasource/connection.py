@@ -38,7 +38,8 @@ class BrokerConnection(SimpleClient):
         timeout_s = config.request_timeout_ms / 1000
         try:
             super().__init__(node.host, node.port, client_id=config.client_id, timeout_s=timeout_s)
-        except OSError as error:
+            self._secure(config)
+        except (OSError, EOFError) as error:
             raise self._lost(error) from error
         self._versions = self._ask_versions()
 
@@ -76,6 +77,16 @@ class BrokerConnection(SimpleClient):
         if header.correlation_id != correlation_id:
             raise ProtocolError(f"answer to {header.correlation_id} came for {correlation_id}")
         return response_class(key).decode(buffer, version, header.body_start, size)
+
+    def _secure(self, config: ConsumerConfig) -> None:
+        if config.security_protocol.upper() == "PLAINTEXT":
+            return
+        # Imported where it is needed only: it takes longer than reading a small topic.
+        from spark_pipeline.datasource.secure import security_of
+
+        security = security_of(config)
+        self._socket = security.wrap(self._socket, self.node.host)
+        security.authenticate(super().send)
 
     def _fill_buffer(self) -> int:
         (size,) = _SIZE.unpack(self._receive_exactly(_SIZE.size))
