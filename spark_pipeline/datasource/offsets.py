@@ -4,8 +4,9 @@ import logging
 from collections.abc import Iterable, Mapping
 
 from kafkalike.model.topic_partition import TopicPartition
+from kafkalike.protocol.errors import KafkaError
 from spark_pipeline.datasource.cluster import Cluster
-from spark_pipeline.datasource.errors import DataLossError, DataSourceError
+from spark_pipeline.datasource.errors import DataLossError, DataSourceError, missing_permission
 from spark_pipeline.datasource.offset_plan import OffsetRange
 from spark_pipeline.datasource.offset_spec import EARLIEST, LATEST, Offsets, OffsetSpec
 from spark_pipeline.datasource.source_options import SourceOptions
@@ -23,7 +24,12 @@ class OffsetReader:
     def partitions(self, *, must_exist: bool) -> set[TopicPartition]:
         """Return the partitions that are read; without any, or with some missing, an error."""
         subscription = self._options.subscription
-        known = self._cluster.partitions(subscription.asked_topics)
+        try:
+            known = self._cluster.partitions(subscription.asked_topics)
+        except KafkaError as error:
+            raise DataSourceError(
+                f"option {subscription}: {error}{missing_permission(error)}"
+            ) from error
         missing = subscription.missing(known)
         chosen = subscription.choose(known)
         if must_exist and (missing or (not chosen and not subscription.pattern)):

@@ -29,7 +29,11 @@ from kafkalike.protocol.messages.fetch import (
 from spark_pipeline.datasource.arrow_decoder import ArrowDecoder
 from spark_pipeline.datasource.cluster import Cluster
 from spark_pipeline.datasource.connection import BrokerConnection
-from spark_pipeline.datasource.errors import DataSourceError, NoProgressError
+from spark_pipeline.datasource.errors import (
+    DataSourceError,
+    NoProgressError,
+    missing_permission,
+)
 from spark_pipeline.datasource.offset_plan import OffsetRange, fetch_bytes
 from spark_pipeline.datasource.offset_spec import EARLIEST
 from spark_pipeline.datasource.offsets import report_data_loss
@@ -176,7 +180,8 @@ class RangeReader:
 
     def _retry(self, error: Exception) -> None:
         if not getattr(error, "retriable", True):
-            raise DataSourceError(f"{self._range}: {error}") from error
+            hint = missing_permission(error)
+            raise DataSourceError(f"{self._range}: {error}{hint}") from error
         self._check_deadline(str(error))
         self._pending = None
         self._cluster.forget()

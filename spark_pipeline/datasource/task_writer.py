@@ -16,7 +16,7 @@ from kafkalike.client.consumer.offsets import OffsetAndMetadata
 from kafkalike.protocol.errors import KafkaError
 from spark_pipeline.datasource.batch_marker import BatchMarker, last_marker, marker_place
 from spark_pipeline.datasource.cluster import Cluster
-from spark_pipeline.datasource.errors import DataSourceError
+from spark_pipeline.datasource.errors import DataSourceError, missing_permission
 from spark_pipeline.datasource.sink_options import SinkOptions
 from spark_pipeline.datasource.sink_rows import SinkRow, iter_rows
 
@@ -53,7 +53,8 @@ class TaskWriter:
                     break
             producer.flush()
         if errors:
-            raise DataSourceError(f"a row could not be written: {errors[0]}") from errors[0]
+            hint = missing_permission(errors[0], "Write")
+            raise DataSourceError(f"a row could not be written: {errors[0]}{hint}") from errors[0]
         self._checkpoint("after commit")
         return count
 
@@ -95,8 +96,9 @@ class TaskWriter:
             producer.commit_transaction()
         except Exception as error:
             _abort(producer)
+            hint = missing_permission(error, "Write")
             raise DataSourceError(
-                f"batch {batch_id} of {transactional_id} was not written: {error}"
+                f"batch {batch_id} of {transactional_id} was not written: {error}{hint}"
             ) from error
         self._checkpoint("after commit")
         return count

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from spark_pipeline.session import build_session
 from tests.support.broker import Broker
 
-_ALONE = {
+ALONE = {
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.replication.factor": "1",
@@ -21,7 +21,7 @@ _ALONE = {
 @pytest.fixture(scope="module")
 def kafka(broker_factory: Callable[..., Broker]) -> Broker:
     """One broker that has transactions."""
-    return broker_factory(properties=_ALONE)
+    return broker_factory(properties=ALONE)
 
 
 @pytest.fixture(scope="session")
