@@ -48,7 +48,7 @@ def channel_builder(reactor: Any, time: Time, config: ClientConfig) -> ChannelBu
 def tls_and_login(
     config: ClientConfig, now_ms: Callable[[], int]
 ) -> tuple[TlsClient | None, SaslLogin | None]:
-    """Return what secures a connection, None for what is not asked for, or raise a `ConfigError`."""
+    """Return what secures a connection, or raise a `ConfigError`; None is not asked for."""
     protocol = config.security_protocol.upper()
     try:
         return (

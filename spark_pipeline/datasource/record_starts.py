@@ -29,7 +29,7 @@ def find_record_starts(body: memoryview, spans: Spans, counts: list[int]) -> Lon
     data = np.frombuffer(body, np.uint8)
     # The largest first: then the batches that still have records are always the first ones.
     order = sorted(range(len(spans)), key=lambda batch: -counts[batch])
-    places = (np.cumsum(counts) - counts)[order] if counts else np.empty(0, np.int64)
+    places: Longs = np.array(np.cumsum(counts) - counts, np.int64)[order]
     starts = np.empty(sum(counts), np.int64)
     positions = np.array([spans[batch][0] for batch in order], np.int64)
     try:

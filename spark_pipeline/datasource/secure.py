@@ -5,7 +5,7 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from kafkalike.client.consumer.consumer_config import ConsumerConfig
 from kafkalike.client.security import tls_and_login
@@ -15,6 +15,7 @@ from kafkalike.network.tls_failure import SslAuthenticationError
 from kafkalike.protocol.schema import Message
 from kafkalike.security.sasl.mechanism import SaslLogin
 
+T = TypeVar("T")
 Send = Callable[[Message, int], Any]
 
 
@@ -55,8 +56,8 @@ def _sender(send: Send) -> Callable[[Message, int], Any]:
     return sent
 
 
-async def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
+async def _call(call: Callable[..., T], *args: Any) -> T:
+    return call(*args)
 
 
 def _run(coroutine: Any) -> None:
