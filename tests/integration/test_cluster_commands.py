@@ -15,6 +15,7 @@ from tests.support.cluster import KAFKALIKE, Cluster
 from tests.support.ensemble import Ensemble, free_base_port
 from tests.support.ports import free_ports_in_a_row, is_free
 from tests.support.process import Process
+from tests.support.traffic import read_numbers, write_numbers
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.ensemble
@@ -93,6 +94,19 @@ def test_cluster_with_its_own_ensemble_comes_up_and_goes_without_a_trace(tmp_pat
         assert not cluster.directory.exists()
         for member in record["brokers"] + record["zookeepers"]:
             assert not _is_alive(member["pid"])
+
+
+@pytest.mark.parametrize("brokers", [1, 3, 5])
+def test_cluster_has_as_many_brokers_as_asked_for(new_cluster: NewCluster, brokers: int) -> None:
+    """M21: one, three or five brokers, with a replica of a topic on each."""
+    cluster = new_cluster()
+    cluster.up(brokers=brokers)
+    assert set(cluster.view().brokers) == set(range(brokers))
+    cluster.create_topic("everywhere", partitions=brokers, replication_factor=brokers)
+    write_numbers(cluster.bootstrap_servers, "everywhere", 100)
+    assert sorted(read_numbers(cluster.bootstrap_servers, "everywhere", brokers)) == list(
+        range(100)
+    )
 
 
 def test_pid_is_that_of_the_broker_and_not_of_its_supervisor(pair: Cluster) -> None:
