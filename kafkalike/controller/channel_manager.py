@@ -5,9 +5,10 @@ Kafka's `ControllerChannelManager` with a coroutine per broker instead of a thre
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.error import ConnectError, DNSLookupError
 from twisted.logger import Logger
 
@@ -53,17 +54,22 @@ class _BrokerQueue:
         self._waiting: deque[_Waiting] = deque()
         self._background = Background()
         self._sender: BrokerSender | None = None
-        self._is_sending = False
+        self.is_sending = False
         self._is_closed = False
+        self._on_idle: list[Callable[[], None]] = []
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def put(self, waiting: _Waiting) -> None:
         self._waiting.append(waiting)
-        if not self._is_sending:
-            self._is_sending = True
+        if not self.is_sending:
+            self.is_sending = True
             self._background.start(self._drain(), f"requests to broker {self._broker.id}")
+
+    def when_idle(self, then: Callable[[], None]) -> None:
+        """Call when everything is answered or given up."""
+        self._on_idle.append(then)
 
     def close(self) -> None:
         self._is_closed = True
@@ -79,7 +85,10 @@ class _BrokerQueue:
                 if not self._is_closed:
                     on_answer(answer)
         finally:
-            self._is_sending = False
+            self.is_sending = False
+            waiting, self._on_idle = self._on_idle, []
+            for then in waiting:
+                then()
 
     async def _send_until_answered(self, request: Message, version: int) -> Message:
         while True:
@@ -135,6 +144,24 @@ class ControllerChannelManager:
         """Give up everything."""
         for broker_id in list(self._queues):
             self.remove_broker(broker_id)
+
+    async def settle(self, timeout_ms: int) -> None:
+        """Wait until all brokers have answered everything, but no longer than this."""
+        busy = {queue for queue in self._queues.values() if queue.is_sending}
+        if not busy:
+            return
+        settled: Deferred[None] = Deferred()
+        timer = self._time.call_later_ms(timeout_ms, settled.callback, None)
+
+        def is_idle(queue: _BrokerQueue) -> None:
+            busy.remove(queue)
+            if not busy and timer.active():
+                timer.cancel()
+                settled.callback(None)
+
+        for queue in list(busy):
+            queue.when_idle(partial(is_idle, queue))
+        await settled
 
     def send_request(
         self, broker_id: int, request: Message, version: int, on_answer: Callable[[Any], None]

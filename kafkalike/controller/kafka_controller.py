@@ -41,6 +41,8 @@ NOBODY = -1
 FIRST_REBALANCE_CHECK_MS = 5000
 # After a start in office that failed: others get their chance, and we do not try in a tight loop.
 ELECTION_BACKOFF_MS = 1000
+LAST_WORDS_MS = 1000
+"""So long does a controller that stops wait until brokers have heard its last decisions."""
 _STATE_CHANGE_HANDLER = "controller-state-change-handler"
 
 
@@ -108,6 +110,10 @@ class KafkaController(ControllerApi):
             )
         )
         self._put(Startup())
+
+    async def settle(self) -> None:
+        """Let brokers answer what was decided last, before this one stops: soon, or never."""
+        await self.parts.channels.settle(LAST_WORDS_MS)
 
     def shutdown(self) -> None:
         """Stop; what was asked and not answered is answered with NOT_CONTROLLER.

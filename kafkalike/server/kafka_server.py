@@ -342,6 +342,8 @@ class KafkaServer:
                 await shutdown.run(services.broker_id, self._broker_epoch)
                 self._handing_over = None
                 channel.close()
+                # Clients are sent away from here: the others should know where to.
+                await services.controller.settle()
 
         return hand_over
 

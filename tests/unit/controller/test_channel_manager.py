@@ -13,6 +13,7 @@ from kafkalike.protocol.messages.stop_replica import StopReplicaRequest, StopRep
 from kafkalike.protocol.schema import Message
 from kafkalike.utils.time import Time
 from tests.support.log_observer import FailureObserver
+from tests.support.run import start
 
 
 class Sender:
@@ -154,3 +155,32 @@ def test_shutdown_ends_all() -> None:
     channels.manager.shutdown()
     assert all(sender.is_closed for sender in channels.senders)
     assert not channels.answers
+
+
+def test_settling_waits_until_every_broker_has_answered_everything() -> None:
+    channels = Channels()
+    channels.send(1, broker_id=1)
+    channels.send(2, broker_id=1)
+    channels.send(3, broker_id=2)
+    settled = start(channels.manager.settle(1000))
+    channels.answer()
+    channels.answer()
+    assert not settled.called
+    channels.answer()
+    assert settled.called
+    assert not channels.clock.getDelayedCalls()
+
+
+def test_nobody_waits_for_a_broker_that_is_silent_or_gone() -> None:
+    channels = Channels()
+    assert start(channels.manager.settle(1000)).called, "there is nothing to wait for"
+    channels.send(1)
+    settled = start(channels.manager.settle(1000))
+    channels.clock.advance(0.9)
+    assert not settled.called
+    channels.clock.advance(0.2)
+    assert settled.called
+    settled = start(channels.manager.settle(1000))
+    channels.manager.remove_broker(1)
+    assert settled.called
+    assert not channels.clock.getDelayedCalls()
