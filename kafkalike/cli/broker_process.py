@@ -17,6 +17,7 @@ from kafkalike.config.broker_config import BrokerConfig
 from kafkalike.log.errors import LogDirLockedError
 from kafkalike.protocol.errors import KafkaError
 from kafkalike.server.errors import StartupError
+from kafkalike.utils.heap import keep_heap_small
 from kafkalike.zk.errors import ZkError
 
 log = Logger()
@@ -60,6 +61,7 @@ class BrokerProcess:
 
     def run(self) -> int:
         """Run to the end, which SIGTERM, SIGINT or a failed start brings."""
+        keep_heap_small()
         self._reactor.callWhenRunning(self._start)
         self._reactor.addSystemEventTrigger("before", "shutdown", self._stop)
         self._reactor.run()
