@@ -22,7 +22,7 @@ from tests.support.clients.copying import TransactionalCopier
 READY = "ready"
 FENCED_EXIT_CODE = 3
 FATAL_EXIT_CODE = 4
-_TRANSACTION_SIZE = 200
+_TRANSACTION_SIZE = 500
 _ABORTS_EVERY = 7
 _LINGER_S = 0.1
 _FLUSH_S = 10

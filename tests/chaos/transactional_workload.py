@@ -38,7 +38,7 @@ COORDINATORS = {
 }
 _ROOT = Path(__file__).parents[2]
 _TRANSACTION_TIMEOUT_MS = 30_000
-_CATCH_UP_S = 180
+_STANDSTILL_S = 120
 _MOST_PAUSE_S = 4.0
 _HARMLESS_S = 90
 
@@ -192,19 +192,20 @@ class TransactionalCopy:
         return [TopicPartition(TARGET, number, 0) for number in range(self._partitions)]
 
     def _catch_up(self) -> list[str]:
-        """Wait until the group has committed everything."""
+        """Wait until the group has committed everything, as long as it gets on at all."""
         consumer = _consumer(self._bootstrap, GROUP, "read_committed")
         parts = [TopicPartition(self._source, number) for number in range(self._partitions)]
+        committed: list[int] = []
 
-        def is_there() -> bool:
-            try:
-                ends = [consumer.get_watermark_offsets(part, 10)[1] for part in parts]
-                return [one.offset for one in consumer.committed(parts, 10)] == ends
-            except KafkaException:
-                return False
+        def gets_on() -> bool:
+            found = _committed(consumer, parts)
+            return found is not None and found != committed
 
         try:
-            wait_until(is_there, _CATCH_UP_S, "the end of the copy")
+            ends = wait_until(lambda: _ends(consumer, parts), 60, f"the ends of {self._source}")
+            while committed != ends:
+                wait_until(gets_on, _STANDSTILL_S, f"more than {committed} of {ends} copied")
+                committed = _committed(consumer, parts) or committed
         except AssertionError as error:
             return [f"copy: {error}"]
         finally:
@@ -214,10 +215,8 @@ class TransactionalCopy:
     def _read_committed(self) -> tuple[dict[Place, bytes], list[str]]:
         """Read the copy; a transaction without an end keeps its rest from being read."""
         plain = _consumer(self._bootstrap, "nobody", "read_uncommitted")
-        ends = {
-            p.partition: wait_until(lambda p=p: _end(plain, p), 60, f"the end offset of {p}")
-            for p in self._assigned()
-        }
+        found = wait_until(lambda: _ends(plain, self._assigned()), 60, f"the ends of {TARGET}")
+        ends = dict(enumerate(found))
         plain.close()
         consumer = _consumer(self._bootstrap, "nobody", "read_committed")
         consumer.assign(self._assigned())
@@ -283,12 +282,18 @@ def _told_by(process: Process) -> list[Told]:
     return list(told.values())
 
 
-def _end(consumer: Consumer, partition: TopicPartition) -> int:
+def _ends(consumer: Consumer, partitions: list[TopicPartition]) -> list[int] | None:
     try:
-        end: int = consumer.get_watermark_offsets(partition, 10)[1]
+        return [consumer.get_watermark_offsets(one, 10)[1] for one in partitions]
     except KafkaException:
-        return 0
-    return end
+        return None
+
+
+def _committed(consumer: Consumer, partitions: list[TopicPartition]) -> list[int] | None:
+    try:
+        return [one.offset for one in consumer.committed(partitions, 10)]
+    except KafkaException:
+        return None
 
 
 def _values(places: Mapping[Place, bytes], *, is_source: bool = False) -> dict[int, list[bytes]]:
