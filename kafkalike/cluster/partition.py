@@ -224,6 +224,12 @@ class Partition(PartitionLog):
         if answer.leader_epoch != self.leader_epoch or answer.zk_version < self.zk_version:
             return False
         log.info("{tp}: the ISR is now {isr}", tp=self.tp, isr=list(answer.isr))
+        for replica in self._remote.values():
+            if (
+                replica.broker_id in self.isr_state.maximal_isr
+                and replica.broker_id not in answer.isr
+            ):
+                replica.left_out()
         self.isr_state = IsrState(answer.isr)
         self.zk_version = answer.zk_version
         return self.log is not None and self._maybe_increment_high_watermark(self.log, now_ms)

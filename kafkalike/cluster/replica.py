@@ -42,6 +42,10 @@ class Replica:
         self.last_fetch_time_ms = caught_up_time_ms
         self.last_caught_up_time_ms = caught_up_time_ms
 
+    def left_out(self) -> None:
+        """Count as behind until the next fetch: the controller did not let it into the ISR."""
+        self.last_caught_up_time_ms = 0
+
     def is_caught_up(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> bool:
         """Whether the replica may stay in the ISR."""
         if self.log_end_offset == leader_end_offset:

@@ -333,6 +333,25 @@ def test_the_high_watermark_waits_for_whom_the_controller_may_have_let_in(setup:
     assert setup.high_watermark == 3
 
 
+def test_the_high_watermark_does_not_wait_for_whom_the_controller_did_not_let_in(
+    setup: Setup,
+) -> None:
+    """It is about to stop: its last fetch must not hold up acks=all until it has lagged enough."""
+    setup.partition.make_leader(a_state(), now_ms=NOW_MS)
+    setup.append(3)
+    setup.partition.update_follower_fetch_state(OTHER, 3, 0, now_ms=NOW_MS)
+    setup.partition.maybe_expand_isr(OTHER)
+    setup.append(1)
+    assert setup.high_watermark == 3
+    assert setup.partition.isr_altered(LeaderAndIsr(ME, 0, (ME,), 0), now_ms=NOW_MS)
+    assert setup.high_watermark == 4
+    setup.append(1)
+    assert setup.high_watermark == 5
+    # One that goes on fetching is asked for again.
+    setup.partition.update_follower_fetch_state(OTHER, 5, 0, now_ms=NOW_MS)
+    assert setup.partition.maybe_expand_isr(OTHER) == LeaderAndIsr(ME, 0, (ME, OTHER), 0)
+
+
 def test_a_follower_that_falls_behind_is_put_out_of_the_isr(setup: Setup) -> None:
     setup.partition.make_leader(a_state(isr=(ME, OTHER)), now_ms=NOW_MS)
     setup.append(1)
