@@ -31,6 +31,8 @@ log = Logger()
 
 ACKS_ALL = -1
 DEFAULT_MAX_LAG_MS = 30_000
+REFUSED_FOR_MS = 1000
+"""So long after a refusal the controller is not asked again to let a replica into the ISR."""
 
 
 class PartitionState(NamedTuple):
@@ -187,6 +189,8 @@ class Partition(PartitionLog):
         state = self.isr_state
         if replica is None or state.is_inflight or follower_id in state.isr or self.log is None:
             return None
+        if replica.is_unwanted:
+            return None
         # Not before it has what was written in this epoch: it may have to truncate yet.
         wanted = max(self.log.high_watermark, self.leader_epoch_start_offset)
         if not self.is_leader or replica.log_end_offset < wanted:
@@ -224,12 +228,9 @@ class Partition(PartitionLog):
         if answer.leader_epoch != self.leader_epoch or answer.zk_version < self.zk_version:
             return False
         log.info("{tp}: the ISR is now {isr}", tp=self.tp, isr=list(answer.isr))
-        for replica in self._remote.values():
-            if (
-                replica.broker_id in self.isr_state.maximal_isr
-                and replica.broker_id not in answer.isr
-            ):
-                replica.left_out()
+        for broker_id in set(self.isr_state.asked_for or ()) - set(answer.isr):
+            if broker_id in self._remote:
+                self._remote[broker_id].refuse(now_ms + REFUSED_FOR_MS)
         self.isr_state = IsrState(answer.isr)
         self.zk_version = answer.zk_version
         return self.log is not None and self._maybe_increment_high_watermark(self.log, now_ms)

@@ -13,6 +13,7 @@ class Replica:
     last_fetch_leader_log_end_offset: int = 0
     last_fetch_time_ms: int = 0
     last_caught_up_time_ms: int = 0
+    unwanted_until_ms: int = 0
 
     def update_fetch_state(
         self, fetch_offset: int, log_start_offset: int, leader_end_offset: int, now_ms: int
@@ -22,10 +23,13 @@ class Replica:
         A follower is caught up if it has all that the leader has now, or all that the leader had
         at its last fetch: the latter for one that is always one fetch behind under steady load.
         """
+        caught_up_ms = 0
         if fetch_offset >= leader_end_offset:
-            self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, now_ms)
+            caught_up_ms = now_ms
         elif fetch_offset >= self.last_fetch_leader_log_end_offset:
-            self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, self.last_fetch_time_ms)
+            caught_up_ms = self.last_fetch_time_ms
+        if caught_up_ms >= self.unwanted_until_ms:
+            self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, caught_up_ms)
         self.log_start_offset = log_start_offset
         self.log_end_offset = fetch_offset
         self.last_fetch_leader_log_end_offset = leader_end_offset
@@ -41,10 +45,17 @@ class Replica:
         self.last_fetch_leader_log_end_offset = leader_end_offset
         self.last_fetch_time_ms = caught_up_time_ms
         self.last_caught_up_time_ms = caught_up_time_ms
+        self.unwanted_until_ms = 0
 
-    def left_out(self) -> None:
-        """Count as behind until the next fetch: the controller did not let it into the ISR."""
+    def refuse(self, until_ms: int) -> None:
+        """Count as behind for a while: the controller did not let it into the ISR."""
         self.last_caught_up_time_ms = 0
+        self.unwanted_until_ms = until_ms
+
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether it is too early to ask the controller again."""
+        return self.last_fetch_time_ms < self.unwanted_until_ms
 
     def is_caught_up(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> bool:
         """Whether the replica may stay in the ISR."""

@@ -26,12 +26,15 @@ class FetcherManager:
         self._num_fetchers = num_fetchers
         self._fetchers: dict[FetcherId, ReplicaFetcher] = {}
         self._fetcher_of: dict[TopicPartition, FetcherId] = {}
+        self._takes_more = True
 
     def __len__(self) -> int:
         return len(self._fetchers)
 
     def add(self, partitions: Mapping[TopicPartition, tuple[int, PartitionFetchState]]) -> None:
         """Fetch partitions, each from its leader."""
+        if not self._takes_more:
+            return
         self.remove(
             [tp for tp, (leader, _) in partitions.items() if self._has_another_leader(tp, leader)]
         )
@@ -60,6 +63,10 @@ class FetcherManager:
             if fetcher_id not in self._fetcher_of.values():
                 fetcher.close()
                 del self._fetchers[fetcher_id]
+
+    def take_no_more(self) -> None:
+        """Fetch what is fetched already, and nothing new: the broker is about to stop."""
+        self._takes_more = False
 
     def shutdown(self) -> None:
         """Stop all."""

@@ -130,6 +130,13 @@ class ReplicaStateChanges:
                 to_fetch[tp] = (partition.leader, state)
         self._fetchers.add(to_fetch)
 
+    def follow_no_more(self) -> None:
+        """Do not follow those to whom leaderships are handed over: the broker is about to stop.
+
+        A new leader would take a follower that has caught up for one that stays.
+        """
+        self._fetchers.take_no_more()
+
     def _refusal(self, tp: TopicPartition, state: PartitionState, topic_id: bytes) -> ErrorCode:
         if tp in self._replicas.offline_partitions:
             return ErrorCode.KAFKA_STORAGE_ERROR

@@ -339,6 +339,7 @@ class KafkaServer:
                     backoff_ms=config.controlled_shutdown_retry_backoff_ms,
                 )
                 self._handing_over = shutdown
+                services.replica_state_changes.follow_no_more()
                 await shutdown.run(services.broker_id, self._broker_epoch)
                 self._handing_over = None
                 channel.close()

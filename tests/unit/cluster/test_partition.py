@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafkalike.cluster.partition import ACKS_ALL, Partition, PartitionState
+from kafkalike.cluster.partition import ACKS_ALL, REFUSED_FOR_MS, Partition, PartitionState
 from kafkalike.config.topic_config import TopicConfig
 from kafkalike.log.append_origin import AppendOrigin
 from kafkalike.log.fetch_data_info import FetchIsolation, OffsetAndEpoch
@@ -347,8 +347,13 @@ def test_the_high_watermark_does_not_wait_for_whom_the_controller_did_not_let_in
     assert setup.high_watermark == 4
     setup.append(1)
     assert setup.high_watermark == 5
-    # One that goes on fetching is asked for again.
+    # One that goes on fetching is asked for again, but not at once.
     setup.partition.update_follower_fetch_state(OTHER, 5, 0, now_ms=NOW_MS)
+    assert setup.partition.maybe_expand_isr(OTHER) is None
+    setup.append(1)
+    assert setup.high_watermark == 6
+    later = NOW_MS + REFUSED_FOR_MS
+    setup.partition.update_follower_fetch_state(OTHER, 6, 0, now_ms=later)
     assert setup.partition.maybe_expand_isr(OTHER) == LeaderAndIsr(ME, 0, (ME, OTHER), 0)
 
 

@@ -65,6 +65,14 @@ def test_partition_that_gets_another_leader_changes_its_fetcher(setup: Setup) ->
     assert setup.open_fetchers() == {1: {B}, 2: {A}}
 
 
+def test_broker_that_is_about_to_stop_follows_nobody_new(setup: Setup) -> None:
+    setup.fetch(1, A)
+    setup.manager.take_no_more()
+    setup.fetch(1, B)
+    setup.fetch(2, C)
+    assert setup.open_fetchers() == {1: {A}}
+
+
 def test_fetcher_ends_with_its_last_partition(setup: Setup) -> None:
     setup.fetch(1, A, B)
     setup.manager.remove([A])
