@@ -13,6 +13,9 @@ _COMMANDS: Final = {
         "cluster",
         "Start, change and stop a whole cluster on this machine.",
     ),
+    "completion": LazyCommand(
+        "kafkalike.cli.completion", "completion", "Let bash, zsh or fish complete commands."
+    ),
     "explain": LazyCommand(
         "kafkalike.cli.explain.command",
         "explain",

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.ensemble
 
 # Configs come in an order of no meaning, and so do topics.
 _SORTED_CONFIGS = "Configs: "
+_CONFIGS = {"tuned": {"min.insync.replicas": "2"}, "plain": {"retention.ms": "500000000"}}
 
 
 @pytest.fixture(scope="module")
@@ -149,12 +150,12 @@ def test_lost_broker_is_seen_in_all_reports(
     with golden_cluster(directory, connect) as golden:
         for topic, (placement, _) in _placements(*reports).items():
             first = [[1]] if topic == "bulky" else []  # its other partition is in no report
-            configs = {"min.insync.replicas": "2"} if topic == "tuned" else None
-            golden.create(topic, [*first, *placement], configs)
+            golden.create(topic, [*first, *placement], _CONFIGS.get(topic))
         golden.create("doomed", [[3, 1, 2]])
         golden.cluster.run("kill", 3)
         for name in reports:
             wait_until(partial(_says, golden, name), 30, f"{name} reports what Kafka's tool does")
+        golden.compare("topics-describe-broker-down")
         golden.compare("topics-delete-replica-down")
         golden.compare("topics-describe-pending-delete")
 

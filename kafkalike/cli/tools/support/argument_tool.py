@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from kafkalike.cli.tools.support.errors import ToolFailure
-from kafkalike.cli.tools.support.tool import KAFKA_VERSION, finish
+from kafkalike.cli.tools.support.tool import KAFKA_VERSION, command_line, finish
 
 
 class ArgumentParser(argparse.ArgumentParser):
     """An argument parser that ends with Kafka's exit code."""
+
+    @property
+    def declared(self) -> list[argparse.Action]:
+        """All options."""
+        return self._actions
 
     def error(self, message: str) -> NoReturn:
         """Show the usage and what is wrong with the command line."""
@@ -42,7 +47,7 @@ class ArgumentTool:
 
     def __call__(self, arguments: Sequence[str] | None = None) -> int:
         """Run it, to its end, and return the exit code."""
-        given = list(sys.argv[1:] if arguments is None else arguments)
+        given = command_line() if arguments is None else list(arguments)
         return finish(lambda: self._run(given))
 
     def parser(self) -> ArgumentParser:

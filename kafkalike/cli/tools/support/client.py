@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CLIENT_ID: Final = "adminclient-1"
+
 BOOTSTRAP_SERVER: Final = Option(
     "bootstrap-server",
     "REQUIRED: The brokers to begin with: host:port,host:port.",
@@ -61,9 +63,11 @@ def read_settings(path: Path) -> dict[str, str]:
 
 def with_admin(settings: dict[str, Any], work: "Callable[[Admin], Coroutine[Any, Any, T]]") -> T:
     """Run a coroutine with an admin client that lives as long, and return its result."""
+    from kafkalike.cli.tools.client_log import warnings_shown
     from kafkalike.client.admin.admin_client import Admin
     from kafkalike.client.config import ClientConfig, make_config
     from kafkalike.client.threads import reactor_thread
+    from kafkalike.protocol.errors import NetworkError, RequestTimedOutError
 
     config = make_config(ClientConfig, known_settings(ClientConfig, settings))
     thread = reactor_thread()
@@ -71,11 +75,28 @@ def with_admin(settings: dict[str, Any], work: "Callable[[Admin], Coroutine[Any,
     async def run() -> T:
         admin = Admin(thread.reactor, config)
         try:
-            return await work(admin)
+            with warnings_shown("AdminClient", _CLIENT_ID, lambda: not is_known(admin)):
+                return await work(admin)
+        except (NetworkError, RequestTimedOutError) as error:
+            if is_known(admin):
+                raise
+            raise RequestTimedOutError(_nobody_there(settings["bootstrap.servers"])) from error
         finally:
             await admin.close()
 
+    def is_known(admin: Admin) -> bool:
+        return bool(admin.client.metadata.snapshot.brokers)
+
     return thread.run(lambda _: run())
+
+
+def _nobody_there(addresses: str) -> str:
+    return (
+        f"Timed out waiting for a node assignment: no broker answers at {addresses}. Is one "
+        "running there, and does the client log in as it wants (--command-config)? Start one "
+        "with kafka-server-start or `kafkalike cluster up`, or name others with "
+        "--bootstrap-server."
+    )
 
 
 def known_settings(config_class: type, settings: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 import configparser
 import importlib
 import os
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,3 +121,28 @@ def test_zookeeper_is_only_a_deprecated_alias_for_the_brokers_m74(name: str) -> 
     if old is not None:
         assert old.help.startswith("DEPRECATED")
         assert "bootstrap-server" in options
+
+
+def test_broker_that_is_away_is_named_with_what_to_do_next(tmp_path: Path) -> None:
+    """The address and the next step, exit code 1 as Kafka's, and no stack trace."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        config = tmp_path / "client.properties"
+        config.write_text("default.api.timeout.ms=100\n")
+        shared = ["--bootstrap-server", address, "--command-config", str(config)]
+        found = run_tool("kafka-topics", [*shared, "--list"])
+    assert found.exit == 1
+    assert f"no broker answers at {address}" in found.stdout
+    assert "kafka-server-start" in found.stdout
+    warnings = [line for line in found.stderr.splitlines() if " WARN " in line]
+    assert len(warnings) == 1  # however often it was tried
+    assert f"({address}) could not be established" in warnings[0]
+
+
+def test_command_config_that_is_not_there_is_named() -> None:
+    found = say(
+        "kafka-topics", *["--list", "--bootstrap-server", "x:1", "--command-config", "nosuch"]
+    )
+    assert found.exit == 1
+    assert "java.nio.file.NoSuchFileException: nosuch" in found.stderr
