@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from confluent_kafka.admin import AdminClient, NewTopic
+
 from kafkalike.client.simple_client import SimpleClient
 from kafkalike.protocol.api_keys import ApiKey
 from kafkalike.protocol.consumer_protocol import encode_subscription
@@ -62,6 +64,8 @@ def measure_group(target: Target, members: int, group_id: str) -> Figures:
 
 def measure_many_groups(target: Target, count: int, prefix: str) -> Figures:
     """Let so many groups have a member each, which sends heartbeats and commits offsets."""
+    admin = AdminClient({"bootstrap.servers": target.bootstrap_servers})
+    admin.create_topics([NewTopic(prefix, 1, 1)])[prefix].result(30)
     with ExitStack() as stack:
         clients = _connect(target, count, stack)
         _wait_for_coordinator(clients[0], prefix)
@@ -144,9 +148,10 @@ class _Group:
 
 
 class _ManyGroups:
-    """Groups with one member each, which has a connection of its own."""
+    """Groups with one member each, which has a connection of its own; they read one topic."""
 
     def __init__(self, prefix: str, clients: Sequence[SimpleClient]) -> None:
+        self._topic = prefix
         self._clients = {f"{prefix}-{number}": client for number, client in enumerate(clients)}
         self._member_ids: dict[str, str] = {}
 
@@ -167,7 +172,7 @@ class _ManyGroups:
     def commit(self) -> None:
         """Let every member commit an offset."""
         partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
-        topic = OffsetCommitRequestTopic(name="t", partitions=[partition])
+        topic = OffsetCommitRequestTopic(name=self._topic, partitions=[partition])
         answers = self._ask(
             lambda group: OffsetCommitRequest(
                 group_id=group,
