@@ -343,16 +343,21 @@ def test_offsets_topic_is_readable_by_kafkas_own_formatter(
     with GroupMember(NAMES[0], target.bootstrap_servers, group, topic) as member:
         member.wait_for(30)
         member.commit()
-    result = apache_kafka_tools(
-        CONSOLE_CONSUMER,
-        *("--bootstrap-server", target.bootstrap_servers, "--topic", "__consumer_offsets"),
-        *("--formatter", OFFSETS_FORMATTER, "--from-beginning", "--timeout-ms", "8000"),
-        *("--consumer-property", "exclude.internal.topics=false"),
-    )
-    lines = [line for line in result.stdout.splitlines() if line.startswith(f"[{group},")]
+
+    def formatted() -> list[str]:
+        result = apache_kafka_tools(
+            CONSOLE_CONSUMER,
+            *("--bootstrap-server", target.bootstrap_servers, "--topic", "__consumer_offsets"),
+            *("--formatter", OFFSETS_FORMATTER, "--from-beginning", "--timeout-ms", "8000"),
+            *("--consumer-property", "exclude.internal.topics=false"),
+        )
+        return [line for line in result.stdout.splitlines() if line.startswith(f"[{group},")]
+
+    # On a busy machine it may give up before it has read anything.
+    lines = wait_until(formatted, 120, "anything read")
     for partition in range(3):
         expected = f"[{group},{topic},{partition}]::OffsetAndMetadata(offset=10, "
-        assert any(line.startswith(expected) for line in lines), result.stdout
+        assert any(line.startswith(expected) for line in lines), lines
 
 
 @pytest.mark.kafka

@@ -153,13 +153,18 @@ def test_javas_formatter_reads_the_transaction_log(
     with Writer("confluent-kafka", target.bootstrap_servers, transactional_id) as writer:
         writer.run(topic, [b"a"])
     wait_until(lambda: log_of(client, topic)[-1] == "COMMIT", 10, "the marker")
-    done = apache_kafka_tools(
-        CONSOLE_CONSUMER,
-        *("--bootstrap-server", target.bootstrap_servers, "--topic", "__transaction_state"),
-        *("--from-beginning", "--formatter", FORMATTER, "--timeout-ms", "5000"),
-        *("--consumer-property", "exclude.internal.topics=false"),
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith(transactional_id)]
+
+    def formatted() -> list[str]:
+        done = apache_kafka_tools(
+            CONSOLE_CONSUMER,
+            *("--bootstrap-server", target.bootstrap_servers, "--topic", "__transaction_state"),
+            *("--from-beginning", "--formatter", FORMATTER, "--timeout-ms", "5000"),
+            *("--consumer-property", "exclude.internal.topics=false"),
+        )
+        return [line for line in done.stdout.splitlines() if line.startswith(transactional_id)]
+
+    # On a busy machine it may give up before it has read anything.
+    lines = wait_until(formatted, 120, "anything read")
     states = [re.search(r"state=(\w+)", line)[1] for line in lines]  # type: ignore[index]
     assert states == ["Empty", "Ongoing", "PrepareCommit", "CompleteCommit"]
     assert f"topicPartitions=Set({topic}-0)" in lines[1].replace("HashSet", "Set")

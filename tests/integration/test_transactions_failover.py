@@ -87,9 +87,7 @@ class World:
 
     def end(self, *, is_commit: bool) -> None:
         """End the transaction, as soon as there is somebody to ask."""
-        wait_until(
-            lambda: self.producer.end(is_commit=is_commit) == ErrorCode.NONE, 30, "a coordinator"
-        )
+        assert self.producer.end_at_coordinator(is_commit=is_commit) == ErrorCode.NONE
 
     @contextmanager
     def asking(self, broker_id: int) -> Iterator[None]:
@@ -182,7 +180,10 @@ def test_ended_transaction_stays_ended(whole: Cluster, *, is_commit: bool) -> No
         with world.asking(others(killed)[0]):
             kill(whole, killed)
             world.end(is_commit=is_commit)
-            assert world.producer.end(is_commit=not is_commit) == ErrorCode.INVALID_TXN_STATE
+            assert (
+                world.producer.end_at_coordinator(is_commit=not is_commit)
+                == ErrorCode.INVALID_TXN_STATE
+            )
             assert log_of(world.client, topic) == ["a", marker]
 
 
@@ -196,7 +197,7 @@ def test_transaction_of_a_dead_coordinator_times_out(whole: Cluster) -> None:
         with world.asking(others(killed)[0]):
             kill(whole, killed)
             wait_until(lambda: ends_with(world, topic, "ABORT"), 30, "the marker")
-            assert world.producer.end(is_commit=True) == ErrorCode.PRODUCER_FENCED
+            assert world.producer.end_at_coordinator(is_commit=True) == ErrorCode.PRODUCER_FENCED
             assert committed_values(world.client, topic) == []
 
 
@@ -212,10 +213,10 @@ def test_fenced_producer_stays_fenced(whole: Cluster) -> None:
             kill(whole, killed)
             successor.client = world.client
             successor.begin(topic, 0)
-            assert zombie.end(is_commit=True) == ErrorCode.PRODUCER_FENCED
+            assert zombie.end_at_coordinator(is_commit=True) == ErrorCode.PRODUCER_FENCED
             assert zombie.write(topic, b"late") == ErrorCode.INVALID_PRODUCER_EPOCH
             assert successor.write(topic, b"of the successor") == ErrorCode.NONE
-            assert successor.end(is_commit=True) == ErrorCode.NONE
+            assert successor.end_at_coordinator(is_commit=True) == ErrorCode.NONE
             wait_until(lambda: ends_with(world, topic, "COMMIT"), 30, "the marker")
             assert committed_values(world.client, topic) == ["of the successor"]
 

@@ -39,6 +39,13 @@ def wait_for_coordinator(client: SimpleClient, key: str, key_type: int) -> int:
     return int(wait_until(found, 30, f"coordinator of {key}").node_id)
 
 
+_NO_COORDINATOR = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
+
+
 class WireProducer:
     """A producer with a transactional id of its own; it retries nothing that matters to a test."""
 
@@ -149,6 +156,17 @@ class WireProducer:
         """Commit or abort."""
         request = EndTxnRequest(committed=is_commit, **self._who)
         return ErrorCode(self.client.send(request, version).error_code)
+
+    def end_at_coordinator(self, *, is_commit: bool) -> ErrorCode:
+        """Commit or abort, as soon as there is a coordinator: the last one has just died."""
+        answers: list[ErrorCode] = []
+
+        def is_answered() -> bool:
+            answers.append(self.end(is_commit=is_commit))
+            return answers[-1] not in _NO_COORDINATOR
+
+        wait_until(is_answered, 30, f"a coordinator of {self.transactional_id}")
+        return answers[-1]
 
 
 def committed_offset(
