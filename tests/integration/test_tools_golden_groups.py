@@ -117,6 +117,33 @@ def test_group_that_is_gone_is_described_reset_and_deleted_as_recorded(
     _commit(golden)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "offset"),
+    [
+        ("--to-earliest", 0),
+        ("--to-latest", 20),
+        ("--to-current", 2),
+        ("--to-offset 7", 7),
+        ("--shift-by 3", 5),
+        ("--to-datetime 2020-01-01T00:00:00.000", 0),
+        ("--by-duration PT0S", 20),
+        ("--from-file plan.csv", 11),
+    ],
+)
+def test_offsets_are_reset_in_every_way(
+    golden: GoldenCluster, scenario: str, offset: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(golden.directory)
+    (golden.directory / "plan.csv").write_text("plain,0,11\n")
+    with KafkaAdminClient(bootstrap_servers=golden.cluster.bootstrap_servers) as admin:
+        admin.alter_group_offsets("g-reset", {TopicPartition("plain", 0): _at(2)})
+        options = f"--reset-offsets --group g-reset --topic plain:0 --execute {scenario}".split()
+        found = _run(golden, *options, "--output", "json")
+        assert [row["offset"] for row in json.loads(found.stdout)] == [offset]
+        assert admin.list_group_offsets("g-reset")[TopicPartition("plain", 0)].offset == offset
+        admin.delete_groups(["g-reset"])
+
+
 def test_group_with_members_is_described_as_recorded(golden: GoldenCluster) -> None:
     """M84: members, state and offsets; and it is left alone while it is alive."""
     with live_group(golden) as (_, dynamic):
