@@ -59,6 +59,9 @@ def _end_session(pid: int, directory: str, exit_code: int) -> None:
     # One of another process belongs to a broker that was started since: it lives.
     if session is None or session.pid != pid:
         return
+    if session.is_secured:
+        _say(f"{session} of the broker (pid {pid}) has to time out: ZooKeeper wants TLS")
+        return
     how = f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
     try:
         is_ended = end_session(

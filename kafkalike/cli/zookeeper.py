@@ -5,6 +5,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,10 +43,16 @@ def zookeeper() -> None:
 )
 @_directory
 @click.option("--detach", is_flag=True, help="Leave the servers running and return.")
-def up(servers: int, port: int, directory: Path, detach: bool) -> None:
+@click.option(
+    "--locked",
+    is_flag=True,
+    help="Only for those who log in (SASL), with the password in jaas.conf of the folder.",
+)
+def up(servers: int, port: int, directory: Path, detach: bool, locked: bool) -> None:
     """Start an ensemble; it stays up until Ctrl-C, or until `down` with --detach."""
     with _errors_as_sentences():
-        ensemble = Ensemble.create(directory, EnsembleConfig.at(port, servers))
+        config = replace(EnsembleConfig.at(port, servers), is_locked=locked)
+        ensemble = Ensemble.create(directory, config)
         running = sum(server.is_running for server in ensemble.servers)
         already = f" ({running} run already)" if running else ""
         click.echo(f"starting {_count(servers)} in {ensemble.directory}{already}")
@@ -106,6 +113,9 @@ def _start(ensemble: Ensemble) -> None:
     for server in ensemble.servers:
         click.echo(_line(server))
     click.echo(f"zookeeper.connect={ensemble.connect_string}")
+    if ensemble.jaas_file is not None:
+        option = f"-Djava.security.auth.login.config={ensemble.jaas_file}"
+        click.echo(f"log in with: export KAFKA_OPTS={option}")
     click.echo(f"up after {time.monotonic() - started:.1f} s")
 
 

@@ -34,7 +34,6 @@ from kafkalike.server.controlled_shutdown import ControlledShutdown
 from kafkalike.server.controller_channel import ControllerChannel
 from kafkalike.server.coordinator_parts import build_coordinators
 from kafkalike.server.dynamic_config import DynamicConfig
-from kafkalike.server.errors import StartupError
 from kafkalike.server.finalized_features import FinalizedFeatureCache
 from kafkalike.server.forwarding.forwarding import Forwarding
 from kafkalike.server.housekeeping import start_housekeeping
@@ -47,7 +46,7 @@ from kafkalike.server.security_services import SecurityServices, inter_broker_ch
 from kafkalike.server.services import BrokerServices
 from kafkalike.server.topic_admin import TopicAdmin
 from kafkalike.server.topic_config_handler import TopicConfigHandler
-from kafkalike.server.zookeeper_session import ZookeeperSession
+from kafkalike.server.zookeeper_session import ZookeeperSession, open_session
 from kafkalike.utils.background import Background
 from kafkalike.utils.blocking import run_blocking_on
 from kafkalike.utils.lifecycle import Lifecycle
@@ -92,7 +91,9 @@ class KafkaServer:
         self._tell_what_has_no_effect()
         session = await self._connect_to_zookeeper()
         zk = KafkaZkClient(
-            session.bridge, max_in_flight_requests=self._config.zookeeper_max_in_flight_requests
+            session.bridge,
+            is_secure=self._config.zookeeper_set_acl,
+            max_in_flight_requests=self._config.zookeeper_max_in_flight_requests,
         )
         await zk.create_top_level_paths()
         cluster_id = await zk.get_cluster_id()
@@ -139,17 +140,9 @@ class KafkaServer:
             log.warn("these settings are not known: {names}", names=unknown)
 
     async def _connect_to_zookeeper(self) -> ZookeeperSession:
-        config = self._config
-        if config.zookeeper_connect is None:
-            raise StartupError("zookeeper.connect is not set: this broker needs a ZooKeeper")
-        session = ZookeeperSession(
-            self._reactor,
-            config.zookeeper_connect,
-            session_timeout_ms=config.zookeeper_session_timeout_ms,
-            directory=self._directories[0],
-        )
+        session = open_session(self._reactor, self._config, self._directories[0])
         self._lifecycle.on_stop("ZooKeeper session", session.close)
-        await session.connect(config.zookeeper_connection_time_ms)
+        await session.connect(self._config.zookeeper_connection_time_ms)
         return session
 
     # --- building

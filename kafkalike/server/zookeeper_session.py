@@ -6,10 +6,18 @@ from typing import Any
 
 from twisted.logger import Logger
 
+from kafkalike.config.broker_config import BrokerConfig
+from kafkalike.config.errors import ConfigError
+from kafkalike.security.zookeeper import check_set_acl, zookeeper_security
+from kafkalike.server.errors import StartupError
 from kafkalike.zk.bridge import ZkBridge
+from kafkalike.zk.client_security import NO_SECURITY, ZkClientSecurity
 from kafkalike.zk.errors import ZkError, ZkTimeoutError
+from kafkalike.zk.ops import OPEN_ACL_UNSAFE, Acl
+from kafkalike.zk.paths import ConnectString
 from kafkalike.zk.session import SessionCredentials, StateChangeHandler
 from kafkalike.zk.session_file import KeptSession, forget_session, read_session, write_session
+from kafkalike.zk.znodes import default_acls
 
 log = Logger()
 
@@ -20,13 +28,27 @@ class ZookeeperSession:
     """Owns the bridge; keeps the credentials of whichever session it has in the session file."""
 
     def __init__(
-        self, reactor: Any, connect_string: str, *, session_timeout_ms: int, directory: Path
+        self,
+        reactor: Any,
+        connect_string: str,
+        *,
+        session_timeout_ms: int,
+        directory: Path,
+        security: ZkClientSecurity = NO_SECURITY,
+        chroot_acl: tuple[Acl, ...] = OPEN_ACL_UNSAFE,
     ) -> None:
         self._reactor = reactor
         self._connect_string = connect_string
         self._session_timeout_ms = session_timeout_ms
         self._directory = directory
-        self.bridge = ZkBridge(reactor, connect_string, session_timeout_ms=session_timeout_ms)
+        self._security = security
+        self.bridge = ZkBridge(
+            reactor,
+            connect_string,
+            session_timeout_ms=session_timeout_ms,
+            security=security,
+            chroot_acl=chroot_acl,
+        )
 
     async def connect(self, timeout_ms: int) -> None:
         """Wait for ZooKeeper for as long as it takes, and say so every `timeout_ms`."""
@@ -66,7 +88,11 @@ class ZookeeperSession:
         if credentials is None:
             return
         session = KeptSession(
-            *credentials, self._connect_string, self._session_timeout_ms, os.getpid()
+            *credentials,
+            self._connect_string,
+            self._session_timeout_ms,
+            os.getpid(),
+            is_secured=self._security.tls is not None,
         )
         try:
             write_session(self._directory, session)
@@ -79,7 +105,9 @@ class ZookeeperSession:
 
     async def _end(self, former: SessionCredentials) -> None:
         """End the session of a run that had no time to: its registration vanishes at once."""
-        bridge = ZkBridge(self._reactor, self._connect_string, resume=former)
+        bridge = ZkBridge(
+            self._reactor, self._connect_string, resume=former, security=self._security
+        )
         try:
             await bridge.connect(_END_SESSION_TIMEOUT_MS)
             if bridge.session_id == former.session_id:
@@ -88,3 +116,23 @@ class ZookeeperSession:
             log.warn("the session of a former run could not be ended: {error}", error=error)
         finally:
             await bridge.close()
+
+
+def open_session(reactor: Any, config: BrokerConfig, directory: Path) -> ZookeeperSession:
+    """Make the session that a broker's configuration describes, or raise a `StartupError`."""
+    if config.zookeeper_connect is None:
+        raise StartupError("zookeeper.connect is not set: this broker needs a ZooKeeper")
+    try:
+        security = zookeeper_security(config, os.environ)
+        check_set_acl(config.zookeeper_set_acl, security)
+    except ConfigError as error:
+        raise StartupError(str(error)) from error
+    _, chroot = ConnectString.parse(config.zookeeper_connect)
+    return ZookeeperSession(
+        reactor,
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        directory=directory,
+        security=security,
+        chroot_acl=default_acls(config.zookeeper_set_acl, chroot),
+    )

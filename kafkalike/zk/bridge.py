@@ -13,15 +13,17 @@ from functools import partial
 from typing import Any
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.protocol.states import EventType, KazooState, WatchedEvent
-from twisted.internet import defer
+from kazoo.protocol.states import EventType, KazooState, KeeperState, WatchedEvent
+from twisted.internet import defer, task
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.logger import Logger
 
 from kafkalike.utils.background import Background
 from kafkalike.zk import kazoo_values
+from kafkalike.zk.client_security import NO_SECURITY, ZkClientSecurity
 from kafkalike.zk.errors import (
+    AuthFailedError,
     NodeExistsError,
     SessionExpiredError,
     ZkClosedError,
@@ -43,6 +45,8 @@ _kazoo_log.addHandler(logging.NullHandler())
 # Between two rounds through all servers, as ZooKeeper's own client: at most a second.
 _RECONNECT = {"max_tries": -1, "delay": 0.1, "backoff": 2, "max_delay": 1.0}
 
+_LOGIN_PAUSE_S = 1.0
+
 # kazoo has no types; these two names are all of it that is called here.
 _untyped_client: Any = KazooClient
 _untyped_transaction: Any = TransactionRequest
@@ -62,9 +66,13 @@ class ZkBridge(ZkHandlers):
         *,
         session_timeout_ms: int = 18_000,
         resume: SessionCredentials | None = None,
+        security: ZkClientSecurity = NO_SECURITY,
+        chroot_acl: tuple[Acl, ...] = OPEN_ACL_UNSAFE,
     ) -> None:
         super().__init__()
         self._reactor = reactor
+        self._chroot_acl = chroot_acl
+        self._has_login = security.login is not None
         hosts, self._chroot = ConnectString.parse(connect_string)
         self._background = Background()
         # One watcher object per path: kazoo keeps them in a set, so reading twice sets one watch.
@@ -78,6 +86,7 @@ class ZkBridge(ZkHandlers):
             client_id=resume,
             connection_retry=dict(_RECONNECT),
             logger=_kazoo_log,
+            **security.kazoo_options(),
         )
         self._kazoo.add_listener(self._kazoo_state_changed)
 
@@ -97,8 +106,17 @@ class ZkBridge(ZkHandlers):
             hosts = ",".join(f"{host}:{port}" for host, port in self._kazoo.hosts)
             message = f"no connection to ZooKeeper at {hosts} within {timeout_ms} ms"
             raise ZkTimeoutError(message) from None
+        if self._has_login:
+            await self._check_login()
         if self._chroot:
             await self._make_chroot()
+
+    async def _check_login(self) -> None:
+        # kazoo is connected before the login is through.
+        try:
+            await self._request("/", lambda: self._kazoo.exists_async("/"))
+        except (AuthFailedError, SessionExpiredError):
+            raise AuthFailedError("ZooKeeper does not accept the login") from None
 
     async def close(self) -> None:
         """End the session: its ephemeral znodes vanish at once. Blocking parts run in a thread."""
@@ -186,6 +204,11 @@ class ZkBridge(ZkHandlers):
         entries, _ = await self._request(path, lambda: self._kazoo.get_acls_async(absolute))
         return kazoo_values.from_kazoo_acl(entries)
 
+    async def set_acl(self, path: str, acl: tuple[Acl, ...]) -> None:
+        """Replace the access list."""
+        absolute, entries = with_chroot(self._chroot, path), kazoo_values.to_kazoo_acl(acl)
+        await self._request(path, lambda: self._kazoo.set_acls_async(absolute, entries))
+
     async def multi(self, ops: Sequence[ZkOp]) -> list[OpResult]:
         """Carry out all operations or none.
 
@@ -238,8 +261,10 @@ class ZkBridge(ZkHandlers):
     async def _make_chroot(self) -> None:
         """Create the chroot as Kafka does at start-up; it cannot be named with chroot applied."""
 
+        acl = kazoo_values.to_kazoo_acl(self._chroot_acl)
+
         def create_empty(path: str) -> "Deferred[str]":
-            return self._request(path, lambda: self._kazoo.create_async(path, None))
+            return self._request(path, lambda: self._kazoo.create_async(path, None, acl=acl))
 
         try:
             await create_with_parents(
@@ -319,7 +344,31 @@ class ZkBridge(ZkHandlers):
     # Session
 
     def _kazoo_state_changed(self, state: str) -> None:  # kazoo's thread
-        self._reactor.callFromThread(self._state_changed, state, self._kazoo.client_id)
+        if self._kazoo.client_state == KeeperState.AUTH_FAILED:
+            self._reactor.callFromThread(self._login_refused)
+        else:
+            self._reactor.callFromThread(self._state_changed, state, self._kazoo.client_id)
+
+    def _login_refused(self) -> None:
+        """Take it as final at the start; later a server that dies while it is asked looks alike.
+
+        kazoo gives up in both cases.
+        """
+        if self.state is SessionState.CONNECTING:
+            self._session.refused(AuthFailedError("ZooKeeper does not accept the login"))
+        elif self.state is not SessionState.CLOSED:
+            log.error("ZooKeeper does not accept the login; trying again")
+            if self.state is not SessionState.EXPIRED:
+                self._expired()
+            self._background.start(self._begin_again(), "logging in to ZooKeeper again")
+
+    async def _begin_again(self) -> None:
+        def restart() -> None:
+            self._kazoo.stop()
+            self._kazoo.start_async()
+
+        await task.deferLater(self._reactor, _LOGIN_PAUSE_S)
+        await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), restart)
 
     def _state_changed(self, state: str, client_id: tuple[int, bytes] | None) -> None:
         if self.state is SessionState.CLOSED:

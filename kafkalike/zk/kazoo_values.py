@@ -13,6 +13,11 @@ from kafkalike.zk.paths import with_chroot, without_chroot
 
 _EPHEMERAL, _SEQUENCE = 1, 2
 
+# A server that insists on SASL refuses a wrong password by this code: kazoo's thread dies of the
+# exception that it has for it, and knows what to do about the other one.
+_SESSION_CLOSED_REQUIRE_SASL = -124
+kazoo_errors.EXCEPTIONS[_SESSION_CLOSED_REQUIRE_SASL] = kazoo_errors.AuthFailedError
+
 _ERRORS: tuple[tuple[type[Exception], type[errors.ZkError]], ...] = (
     (kazoo_errors.NoNodeError, errors.NoNodeError),
     (kazoo_errors.NodeExistsError, errors.NodeExistsError),

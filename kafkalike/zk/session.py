@@ -12,7 +12,7 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from kafkalike.zk.errors import ZkClosedError
+from kafkalike.zk.errors import ZkClosedError, ZkError
 
 log = Logger()
 
@@ -122,6 +122,11 @@ class Session:
             self._call(lambda handler: handler.after_initializing_session())
         elif before is SessionState.SUSPENDED:
             self._call(lambda handler: handler.on_resumed())
+
+    def refused(self, error: ZkError) -> None:
+        """Note that there will be no first connection; who waits for it hears why."""
+        for waiter in self._take_waiting():
+            waiter.errback(error)
 
     def suspended(self) -> None:
         """Note that the connection broke; the session may still live."""

@@ -24,6 +24,8 @@ class KeptSession(NamedTuple):
     connect: str
     timeout_ms: int
     pid: int
+    is_secured: bool = False
+    """By TLS: then the plain words of `end_session` are not heard."""
 
     def __str__(self) -> str:
         return f"session 0x{self.session_id:x}"
@@ -49,6 +51,7 @@ def read_session(directory: Path) -> KeptSession | None:
             connect=str(values["connect"]),
             timeout_ms=int(values["timeout_ms"]),
             pid=int(values["pid"]),
+            is_secured=bool(values.get("is_secured")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None  # none, or half of one: then the session has to time out

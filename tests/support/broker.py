@@ -31,6 +31,7 @@ class Broker(Process):
         broker_id: int = 1,
         properties: Mapping[str, str] | None = None,
         is_supervised: bool = False,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.broker_id = broker_id
@@ -50,7 +51,7 @@ class Broker(Process):
         command += ["--pid-file", str(self._pid_file)]
         if not is_supervised:
             command.append("--no-supervisor")
-        super().__init__(f"broker {broker_id}", command, directory / "broker.log")
+        super().__init__(f"broker {broker_id}", command, directory / "broker.log", env=env)
 
     @property
     def bootstrap_servers(self) -> str:

@@ -1,4 +1,7 @@
-"""What `kafka-acls` does through brokers (Kafka's `AdminClientService`)."""
+"""What `kafka-acls` does, through brokers or (`--authorizer-properties`) in ZooKeeper itself.
+
+Kafka's `AdminClientService` and `AuthorizerService`.
+"""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,13 +15,13 @@ from kafkalike.cli.tools.acl_entry import (
     rows,
 )
 from kafkalike.cli.tools.acl_request import acls_to_add, principals, resources, wanted_acls
+from kafkalike.cli.tools.acl_store import AclStore, with_authorizer
 from kafkalike.cli.tools.support.client import client_settings, with_admin
-from kafkalike.cli.tools.support.errors import JavaError, ToolFailure
+from kafkalike.cli.tools.support.errors import JavaError
 from kafkalike.cli.tools.support.java_names import java_text
 from kafkalike.cli.tools.support.listing import output_format, print_json, print_lines, table
 from kafkalike.cli.tools.support.options import Parsed
 from kafkalike.cli.tools.support.tool import print_line
-from kafkalike.client.admin.admin_client import Admin
 from kafkalike.client.admin.values import (
     ACL,
     ACLFilter,
@@ -37,13 +40,11 @@ Found = dict[ResourcePattern, list[Entry]]
 
 def run_action(parsed: Parsed) -> int:
     """Add, remove or list; an error is told on standard output, as Kafka does."""
-    if not parsed.has("bootstrap-server"):
-        raise ToolFailure(
-            "ACLs cannot be changed in ZooKeeper behind the brokers: use --bootstrap-server"
-            " instead of --authorizer"
-        )
     try:
-        with_admin(client_settings(parsed), lambda admin: _run(admin, parsed))
+        if parsed.has("bootstrap-server"):
+            with_admin(client_settings(parsed), lambda admin: _run(admin, parsed))
+        else:
+            with_authorizer(parsed, lambda acls: _run(acls, parsed))
     except (KafkaError, JavaError) as error:
         text = java_text(error)
         print_line(f"Error while executing ACL command: {text}")
@@ -53,7 +54,7 @@ def run_action(parsed: Parsed) -> int:
     return 0
 
 
-async def _run(admin: Admin, parsed: Parsed) -> None:
+async def _run(admin: AclStore, parsed: Parsed) -> None:
     if parsed.has("add"):
         await _add(admin, acls_to_add(parsed))
     elif parsed.has("remove"):
@@ -61,7 +62,7 @@ async def _run(admin: Admin, parsed: Parsed) -> None:
     await _list(admin, parsed)
 
 
-async def _add(admin: Admin, wanted: Mapping[ResourcePattern, Sequence[Entry]]) -> None:
+async def _add(admin: AclStore, wanted: Mapping[ResourcePattern, Sequence[Entry]]) -> None:
     for resource, entries in wanted.items():
         print_lines(lines({resource: entries}, "Adding ACLs"))
         done = await admin.create_acls([ACL(*entry, resource) for entry in entries])
@@ -69,7 +70,7 @@ async def _add(admin: Admin, wanted: Mapping[ResourcePattern, Sequence[Entry]]) 
             raise error
 
 
-async def _remove(admin: Admin, parsed: Parsed) -> None:
+async def _remove(admin: AclStore, parsed: Parsed) -> None:
     for resource, entries in wanted_acls(parsed).items():
         if parsed.has("force") or _confirms(resource, entries):
             filters = [ACLFilter(*entry, resource) for entry in entries]
@@ -89,7 +90,7 @@ def _confirms(resource: ResourcePattern, entries: Sequence[Entry]) -> bool:
     return sys.stdin.readline().strip().lower() == "y"
 
 
-async def _list(admin: Admin, parsed: Parsed) -> None:
+async def _list(admin: AclStore, parsed: Parsed) -> None:
     acls: list[ACL] = []
     for resource in resources(parsed, is_needed=False) or [_ANY_RESOURCE]:
         acls += await admin.describe_acls(_any_entry(resource))

@@ -74,7 +74,7 @@ OPTIONS: Final = (
     switch("force", "Do not ask."),
     Option(
         "zk-tls-config-file",
-        "Has no effect: there is no TLS to ZooKeeper.",
+        "A properties file with zookeeper.ssl.*, for --authorizer-properties.",
         "Authorizer ZooKeeper TLS configuration",
     ),
     OUTPUT,

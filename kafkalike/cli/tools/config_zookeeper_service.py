@@ -86,11 +86,15 @@ def _sanitized(kind: str, name: str) -> str:
 def run_through_zookeeper(parsed: Parsed, entities: Entities) -> None:
     """Alter or describe."""
     entity = entity_of(entities, is_alter=parsed.has("alter"))
-    if parsed.has("alter"):
-        changes = ConfigChanges.of(parsed)
-        with_zookeeper(parsed.value("zookeeper"), lambda zk: _alter(zk, entity, changes))
-    else:
-        with_zookeeper(parsed.value("zookeeper"), lambda zk: _describe(zk, parsed, entity))
+    changes = ConfigChanges.of(parsed) if parsed.has("alter") else None
+
+    async def work(zk: KafkaZkClient) -> None:
+        if changes is None:
+            await _describe(zk, parsed, entity)
+        else:
+            await _alter(zk, entity, changes)
+
+    with_zookeeper(parsed.value("zookeeper"), work, parsed.value("zk-tls-config-file"))
 
 
 async def _alter(zk: KafkaZkClient, entity: ConfigEntity, changes: ConfigChanges) -> None:

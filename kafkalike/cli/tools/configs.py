@@ -52,7 +52,7 @@ OPTIONS: Final = (
     Option("ip", "An address.", ""),
     Option(
         "zk-tls-config-file",
-        "Has no effect: there is no TLS to ZooKeeper.",
+        "A properties file with zookeeper.ssl.*, for --zookeeper.",
         "ZooKeeper TLS configuration",
     ),
     OUTPUT,

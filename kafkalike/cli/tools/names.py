@@ -28,6 +28,7 @@ MODULES: Final = {
     "kafka-transactions": "kafkalike.cli.tools.transactions",
     "kafka-verifiable-consumer": "kafkalike.cli.tools.verifiable_consumer",
     "kafka-verifiable-producer": "kafkalike.cli.tools.verifiable_producer",
+    "zookeeper-security-migration": "kafkalike.cli.tools.zookeeper_security_migration",
     "zookeeper-server-start": "kafkalike.cli.tools.zookeeper_server_start",
     "zookeeper-server-stop": "kafkalike.cli.tools.zookeeper_server_stop",
     "zookeeper-shell": "kafkalike.cli.tools.zookeeper_shell",

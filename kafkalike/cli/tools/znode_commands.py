@@ -29,10 +29,12 @@ class UsageError(Exception):
     """A command that is not one, or lacks its path."""
 
 
-def run_commands(connect: str, commands: Iterator[list[str]]) -> int:
+def run_commands(
+    connect: str, commands: Iterator[list[str]], tls_config_file: str | None = None
+) -> int:
     """Run commands one after the other; 1 if one of them failed."""
     code = 0
-    with zookeeper_session(connect) as run:
+    with zookeeper_session(connect, tls_config_file) as run:
         print_line("\nWATCHER::\n\nWatchedEvent state:SyncConnected type:None path:null")
         for words in commands:
             problem = run(partial(_try, words=words))

@@ -26,16 +26,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(_USAGE)
         return 1
     connect, *rest = given
-    if rest[:1] and rest[0] in _TLS:
-        print_error("there is no TLS to ZooKeeper: leave out -zk-tls-config-file")
-        return 1
+    tls_config_file = None
+    if len(rest) > 1 and rest[0] in _TLS:
+        _, tls_config_file, *rest = rest
     from kafkalike.cli.tools.support.errors import JavaError, ToolFailure
     from kafkalike.cli.tools.znode_commands import run_commands
 
     print_line(f"Connecting to {connect}")
     sys.stdout.flush()
     try:
-        return run_commands(connect, iter([rest]) if rest else _typed())
+        return run_commands(connect, iter([rest]) if rest else _typed(), tls_config_file)
     except (ToolFailure, JavaError) as error:
         print_error(str(error))
         return 1

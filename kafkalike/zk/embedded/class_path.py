@@ -16,6 +16,20 @@ _REQUIRED: Final = ("zookeeper", "zookeeper-jute", "slf4j-api", "metrics-core", 
 # Without these ZooKeeper runs, but says nothing about what goes wrong.
 _LOGGING: Final = ("log4j-api", "log4j-core", "log4j-slf4j2-impl")
 
+# What SASL and TLS are made of.
+_SECURITY: Final = (
+    "netty-buffer",
+    "netty-codec",
+    "netty-codec-base",
+    "netty-common",
+    "netty-handler",
+    "netty-resolver",
+    "netty-transport",
+    "netty-transport-classes-epoll",
+    "netty-transport-native-unix-common",
+    "netty-tcnative-classes",
+)
+
 _INSTALL: Final = "install it with: pip install 'kafkalike[embedded]'"
 
 
@@ -43,7 +57,7 @@ def select_jars(names: Iterable[str]) -> list[str]:
     found = [by_artifact[artifact] for artifact in _REQUIRED]
     if all(artifact in by_artifact for artifact in _LOGGING):
         found += [by_artifact[artifact] for artifact in _LOGGING]
-    return found
+    return found + [by_artifact[artifact] for artifact in _SECURITY if artifact in by_artifact]
 
 
 def _artifact(name: str) -> str:

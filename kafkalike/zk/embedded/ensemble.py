@@ -12,6 +12,7 @@ from typing import Final, Self
 from kafkalike.zk.embedded.errors import EmbeddedZooKeeperError
 from kafkalike.zk.embedded.four_letter_word import ServerMode
 from kafkalike.zk.embedded.java_command import JavaCommand
+from kafkalike.zk.embedded.lock import JAAS_FILE, write_jaas_file
 from kafkalike.zk.embedded.server import ZooKeeperServer
 from kafkalike.zk.embedded.server_config import EnsembleConfig, read_zoo_cfgs
 
@@ -47,9 +48,16 @@ class Ensemble:
         ensemble = cls(directory, config, java=java)
         if existing:
             ensemble._keep_ports_of_running(cls.open(directory))
+        if config.is_locked:
+            write_jaas_file(ensemble.directory)
         for server in ensemble.servers:
             server.write_config(config)
         return ensemble
+
+    @property
+    def jaas_file(self) -> Path | None:
+        """What clients of a locked ensemble log in with; None if it is open."""
+        return self.directory / JAAS_FILE if self.config.is_locked else None
 
     @classmethod
     def open(cls, directory: Path) -> Self:

@@ -48,7 +48,11 @@ class JavaCommand:
         java = (self._java or find_java()).absolute()
         return [str(java), *_JVM_FLAGS, "-cp", ":".join(map(str, class_path()))]
 
-    def for_server(self, zoo_cfg: Path, log4j2_properties: Path) -> list[str]:
+    def for_server(
+        self, zoo_cfg: Path, log4j2_properties: Path, jaas_file: Path | None = None
+    ) -> list[str]:
         """Return the command that runs the server with this configuration."""
-        logging = f"-Dlog4j2.configurationFile={log4j2_properties}"
-        return [*self._start, logging, _MAIN_CLASS, str(zoo_cfg)]
+        options = [f"-Dlog4j2.configurationFile={log4j2_properties}"]
+        if jaas_file is not None:
+            options.append(f"-Djava.security.auth.login.config={jaas_file}")
+        return [*self._start, *options, _MAIN_CLASS, str(zoo_cfg)]

@@ -16,6 +16,7 @@ from kafkalike.utils.tcp_port import can_listen
 from kafkalike.zk.embedded.errors import EmbeddedZooKeeperError, PortInUseError
 from kafkalike.zk.embedded.four_letter_word import ServerMode, server_mode
 from kafkalike.zk.embedded.java_command import LOG4J2_PROPERTIES, JavaCommand
+from kafkalike.zk.embedded.lock import JAAS_FILE
 from kafkalike.zk.embedded.server_config import HOST, EnsembleConfig, ServerPorts, zoo_cfg
 
 _STOP_TIMEOUT_S: Final = 10.0
@@ -88,7 +89,12 @@ class ZooKeeperServer:
         """Start the process if it does not run, without waiting until it serves."""
         if self.is_running:
             return
-        command = self._java.for_server(self.home / "zoo.cfg", self.home / "log4j2.properties")
+        jaas_file = self.home.parent / JAAS_FILE
+        command = self._java.for_server(
+            self.home / "zoo.cfg",
+            self.home / "log4j2.properties",
+            jaas_file if jaas_file.exists() else None,
+        )
         with self.log_file.open("ab") as output:
             self._child = subprocess.Popen(
                 command,

@@ -19,6 +19,11 @@ SERVER_COUNTS: Final = (1, 3, 5, 7)
 _QUORUM_OFFSET: Final = 2888 - DEFAULT_PORT
 _ELECTION_OFFSET: Final = 3888 - DEFAULT_PORT
 
+_LOCK: Final = {
+    "authProvider.sasl": "org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+    "enforce.auth.enabled": "true",
+    "enforce.auth.schemes": "sasl",
+}
 _FOUR_LETTER_WORDS: Final = "conf,cons,dump,isro,mntr,ruok,srvr,stat,wchs"
 
 
@@ -54,6 +59,7 @@ class EnsembleConfig:
     sync_limit_ticks: int = 5
     max_session_timeout_ms: int = 60_000
     is_synced_to_disk: bool = True  # False is for tests: a crash of the machine may lose writes
+    is_locked: bool = False  # who does not log in (SASL) may not even look
 
     def __post_init__(self) -> None:
         check_server_count(len(self.ports))
@@ -118,6 +124,8 @@ def zoo_cfg(config: EnsembleConfig, server_id: int, data_dir: Path) -> str:
         "admin.enableServer": "false",
         "forceSync": "yes" if config.is_synced_to_disk else "no",
     }
+    if config.is_locked:
+        settings |= _LOCK
     # A lone server that is listed as a member would wait for an election: it has no such line.
     if len(config.ports) > 1:
         for number, ports in enumerate(config.ports, 1):
@@ -136,6 +144,7 @@ def read_zoo_cfgs(texts: Sequence[str]) -> EnsembleConfig:
         sync_limit_ticks=int(first["syncLimit"]),
         max_session_timeout_ms=int(first["maxSessionTimeout"]),
         is_synced_to_disk=first["forceSync"] == "yes",
+        is_locked=_LOCK.keys() <= first.keys(),
     )
 
 
