@@ -98,6 +98,7 @@ _LONG = (
     "tests/integration/test_gateway.py",
     "tests/integration/test_groups",
     "tests/integration/test_many_topics.py",
+    "tests/integration/test_secure_cluster.py",
     "tests/integration/test_transactions",
     "tests/integration/test_wire_fuzz.py",
     "tests/integration/test_zookeeper_security.py",

@@ -7,6 +7,7 @@ What begins with a person's name is that person's own (prefixed ACLs); nobody ma
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +28,9 @@ from kafkalike.client.admin.values import (
     ResourceType,
     ScramMechanism,
 )
+from kafkalike.client.simple_client import SimpleClient
+from kafkalike.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafkalike.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafkalike.security.sasl.jwt import unsecured_jwt
 from tests.support.certificates import Authority, Certificate
 from tests.support.ports import free_port
@@ -109,6 +113,22 @@ class SecureSite:
         (self.directory / f"{name}.key").write_text(certificate.key_pem())
         (self.directory / f"{name}.crt").write_text(certificate.certificate_pem)
         certificate.write(self.directory / f"{name}.pem")
+
+    def another_broker(self) -> "SecureSite":
+        """Make the same site for one more broker: with ports of its own."""
+        site = copy(self)
+        site.ports = {name: free_port() for name in PROTOCOLS}
+        return site
+
+    def connect(self, login: Login, client_id: str = "test") -> SimpleClient:
+        """Open a connection that sends any request, logged in by PLAIN."""
+        port = self.ports[login.listener]
+        client = SimpleClient("127.0.0.1", port, client_id=client_id)
+        client.send(SaslHandshakeRequest(mechanism="PLAIN"))
+        token = f"\0{login.username}\0{login.password}".encode()
+        answer = client.send(SaslAuthenticateRequest(auth_bytes=token))
+        assert answer.error_code == 0, answer.error_message
+        return client
 
     def bootstrap(self, listener: str) -> str:
         """Return the address of a listener, as clients want it."""
