@@ -38,7 +38,6 @@ INEFFECTIVE_BROKER_KEYS: Final = frozenset(
         "num.replica.alter.log.dirs.threads",
         "process.roles",
         "producer.purgatory.purge.interval.requests",
-        "queued.max.request.bytes",
         "queued.max.requests",
         "replica.socket.receive.buffer.bytes",
         "sasl.client.callback.handler.class",

@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from kafkalike.network.framing import Frame, Framer
+from kafkalike.network.request_memory import RequestMemory
 from kafkalike.protocol.errors import ProtocolError
 from kafkalike.security.principal import ANONYMOUS, KafkaPrincipal
 
@@ -69,6 +70,8 @@ class Connection(Protocol):
         self.is_busy = False
         self.is_open = False
         self.activity = 0
+        self.memory: RequestMemory | None = None  # None: requests may take what they need
+        self._is_held = False
         self._handle = handle
         self._on_opened = on_opened
         self._on_lost = on_lost
@@ -103,12 +106,16 @@ class Connection(Protocol):
         if self._waiting and not self._paused and not self._closing:
             self._paused = True
             cast(Any, self.transport).pauseProducing()
+        if self.memory is not None:
+            self.memory.received(self)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: D102, N802, RUF100
         self.is_open = False
         self._closing = True
         self._waiting.clear()
         self._out.clear()
+        if self.memory is not None:
+            self.memory.forget(self)
         self._on_lost(self)
         for tell in self._told_when_lost:
             tell()
@@ -127,6 +134,25 @@ class Connection(Protocol):
             self._handle_waiting()
         if self._paused and not self._waiting and self.is_open and not self._closing:
             self._paused = False
+            if not self._is_held:
+                cast(Any, self.transport).resumeProducing()
+        if self.memory is not None:
+            self.memory.answered(self)
+
+    @property
+    def awaited_bytes(self) -> int:
+        """The size of the request that has begun to come, 0 if there is none."""
+        return self._framer.awaited_bytes
+
+    def hold(self) -> None:
+        """Do not read any more, until `let_go`."""
+        self._is_held = True
+        cast(Any, self.transport).pauseProducing()
+
+    def let_go(self) -> None:
+        """Read on, unless requests wait to be answered."""
+        self._is_held = False
+        if self.is_open and not self._paused and not self._closing:
             cast(Any, self.transport).resumeProducing()
 
     def send_and_keep(self, buffers: Sequence[Buffer | FileRange]) -> None:

@@ -26,6 +26,11 @@ class Framer:
         self._have = 0
         self._need = 4
 
+    @property
+    def awaited_bytes(self) -> int:
+        """The size of the frame that has begun to come; 0 before its size is known."""
+        return self._need if self._need > 4 else 0
+
     def feed(self, data: bytes) -> Iterator[Frame]:
         """Give every frame that this chunk completes; raise ProtocolError on an illegal size."""
         if self._have:

@@ -12,6 +12,7 @@ from twisted.logger import Logger
 from kafkalike.model.broker import EndPoint
 from kafkalike.network.connection import Connection, RequestHandler
 from kafkalike.network.listener import Listener
+from kafkalike.network.request_memory import RequestMemory
 from kafkalike.quota.connection_rates import Admission, ConnectionRates
 from kafkalike.utils.time import Time, Timer
 
@@ -31,6 +32,7 @@ class ConnectionLimits:
     max_connections: int
     max_per_ip: int
     max_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    max_queued_bytes: int = -1
 
 
 class SocketServer:
@@ -55,6 +57,8 @@ class SocketServer:
         self._held: deque[Connection] = deque()
         self._per_ip: Counter[str] = Counter()
         self._idle_timer: Timer | None = None
+        has_limit = limits.max_queued_bytes > 0
+        self._memory = RequestMemory(limits.max_queued_bytes) if has_limit else None
 
     def listen(self, end_point: EndPoint, listener: Listener | None = None) -> int:
         """Open a listener and return its port (of use where port 0 asked for any)."""
@@ -101,12 +105,14 @@ class SocketServer:
             )
             return None
         self._per_ip[host] += 1
-        return listener.connection(
+        connection = listener.connection(
             self._handle,
             self._limits.max_request_bytes,
             self._connection_opened,
             self._connection_lost,
         )
+        connection.memory = self._memory
+        return connection
 
     def _connection_opened(self, connection: Connection) -> None:
         """Serve the connection, unless connections come too fast."""

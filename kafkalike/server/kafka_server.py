@@ -384,4 +384,5 @@ def _connection_limits(config: BrokerConfig) -> ConnectionLimits:
         max_connections=config.max_connections,
         max_per_ip=config.max_connections_per_ip,
         max_per_ip_overrides=config.max_connections_per_address,
+        max_queued_bytes=config.queued_max_request_bytes,
     )

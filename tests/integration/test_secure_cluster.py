@@ -57,7 +57,8 @@ def brokers(
     tool = [sys.executable, "-m", "kafkalike.cli.tools", "kafka-configs", "--zookeeper", connect]
     credential = f"SCRAM-SHA-512=[password={BROKER_PASSWORD}]"
     user = ["--alter", "--add-config", credential, "--entity-type", "users", "--entity-name"]
-    subprocess.run([*tool, *user, "broker"], check=True, timeout=60, capture_output=True)
+    done = subprocess.run([*tool, *user, "broker"], timeout=60, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
     directory: Path = tmp_path_factory.mktemp("secure-cluster")
     started = [
         Broker(

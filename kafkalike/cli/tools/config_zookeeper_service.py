@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Final, NamedTuple
 
-from kafkalike.cli.tools.config_changes import MECHANISMS, ConfigChanges
+from kafkalike.cli.tools.config_changes import ConfigChanges, parse_credential
 from kafkalike.cli.tools.config_entity import BROKERS, CLIENTS, USERS, Entities
 from kafkalike.cli.tools.support.errors import IllegalArgumentError
 from kafkalike.cli.tools.support.listing import show
@@ -11,6 +11,7 @@ from kafkalike.cli.tools.support.options import Parsed
 from kafkalike.cli.tools.support.tool import print_line
 from kafkalike.cli.tools.support.zookeeper import change_configs, with_zookeeper
 from kafkalike.protocol.errors import InvalidConfigurationError
+from kafkalike.security.sasl import scram
 from kafkalike.zk.client.kafka_zk_client import KafkaZkClient
 from kafkalike.zk.znodes.sanitizer import desanitize, sanitize
 
@@ -101,17 +102,25 @@ async def _alter(zk: KafkaZkClient, entity: ConfigEntity, changes: ConfigChanges
     kind, name = entity.root.kind, entity.sanitized_name
     if kind == BROKERS:
         await _check_broker(zk, name, changes)
-    if set(changes.added) & set(MECHANISMS):
-        raise IllegalArgumentError(
-            "SCRAM credentials are made by the brokers here: use --bootstrap-server instead of "
-            "--zookeeper"
-        )
     old = await zk.get_entity_configs(kind, name)
     missing = [key for key in changes.deleted if key not in old]
     if missing:
         raise InvalidConfigurationError(f"Invalid config(s): {','.join(missing)}")
-    await change_configs(zk, kind, name, changes.added, changes.deleted)
+    added = dict(changes.added)
+    if kind == USERS:
+        added = {key: _credential(key, value) for key, value in added.items()}
+    await change_configs(zk, kind, name, added, changes.deleted)
     print_line(f"Completed updating config for entity: {entity}.")
+
+
+def _credential(key: str, value: str) -> str:
+    """Stretch the password that a SCRAM credential is made of: so brokers get theirs at first."""
+    mechanism = scram.MECHANISMS.get(key)
+    if mechanism is None:
+        return value
+    iterations, password = parse_credential(key, value)
+    credential = scram.generate_credential(mechanism, password, iterations)
+    return scram.format_credential(credential)
 
 
 async def _check_broker(zk: KafkaZkClient, name: str, changes: ConfigChanges) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Final
 
+from kafkalike.cli.tools.support.checks import check_required
 from kafkalike.cli.tools.support.errors import IllegalArgumentError
 from kafkalike.cli.tools.support.options import Option, Parsed, integer, switch
 from kafkalike.cli.tools.support.tool import Tool, print_line
@@ -21,7 +22,6 @@ OPTIONS: Final = (
         "zookeeper.acl",
         "Whether to make the znodes `secure` or `unsecure`.",
         "secure/unsecure",
-        is_required=True,
     ),
     Option(
         "zookeeper.connect",
@@ -58,6 +58,7 @@ def run(parsed: Parsed) -> int:
     """Change the access lists of all znodes that are Kafka's."""
     from kafkalike.security.zookeeper import OPTIONS_VARIABLE, login_from
 
+    check_required(parsed, "zookeeper.acl")
     wanted = parsed.value("zookeeper.acl")
     if wanted not in (_SECURE, _UNSECURE):
         raise IllegalArgumentError(f"zookeeper.acl must be {_SECURE} or {_UNSECURE}: {wanted}")
