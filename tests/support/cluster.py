@@ -138,7 +138,8 @@ class Cluster:
         )
         with self.connect(self.view().controller.id, timeout_s=40) as client:
             (created,) = client.send(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000)).topics
-        assert created.error_code == ErrorCode.NONE, created.error_message
+        code = ErrorCode(created.error_code)
+        assert code is ErrorCode.NONE, f"{name}: {code.name}: {created.error_message}"
         self.wait_until_in_sync(name)
 
     def wait_until_in_sync(self, topic: str, timeout_s: float = 30.0) -> None:
