@@ -10,12 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
-from twisted.logger import Logger
-
 from kafkalike.client.security_config import SECURITY_WITHOUT_EFFECT, ClientSecurityConfig
 from kafkalike.config.listeners import SECURITY_PROTOCOLS
-
-log = Logger()
 
 DEFAULT_PORT: Final = 9092
 
