@@ -21,6 +21,14 @@ from kafkalike.zk.embedded.server_config import DEFAULT_PORT as ZK_DEFAULT_PORT
 from kafkalike.zk.embedded.server_config import EnsembleConfig
 from scripts.first_steps.leaders import Leaders
 from scripts.first_steps.messages import PARTITIONS, compare, create_topic, fetch, make, produce
+from scripts.first_steps.trucks import (
+    JobEndedError,
+    TruckJob,
+    has_spark,
+    show_live,
+    table,
+    wait_for_all,
+)
 
 _TOPIC = "quickstart"
 _WATCH_S = 0.5
@@ -30,6 +38,7 @@ _WATCH_S = 0.5
 @click.option("--once", is_flag=True, help="Stop everything at the end; exit code 0 only if right.")
 @click.option("--messages", default=10_000, show_default=True, help="How many go in and come out.")
 @click.option("--brokers", default=3, show_default=True, help="How many.")
+@click.option("--spark/--no-spark", default=True, show_default=True, help="End with a Spark job.")
 @click.option("--zookeepers", default=3, show_default=True, help="ZooKeeper servers: 1, 3, 5 or 7.")
 @click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port of the first broker.")
 @click.option(
@@ -45,12 +54,13 @@ def main(
     once: bool,
     messages: int,
     brokers: int,
+    spark: bool,
     zookeepers: int,
     port: int,
     zk_port: int,
     directory: Path | None,
 ) -> None:
-    """Start a cluster, write messages to a replicated topic and read them back."""
+    """Start a cluster, move messages through it, and let a Spark job work on a stream of them."""
     # SIGTERM as Ctrl-C: what was started is stopped before the end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -59,10 +69,13 @@ def main(
             started.callback(_stop, cluster)
             _start(cluster)
             _move_messages(list(cluster.brokers.values()), messages)
+            job = _start_trucks(cluster, started) if spark else None
+            if job is not None and once:
+                _show_trucks(job)
             if not once:
                 _show_next_steps(cluster)
                 with contextlib.suppress(KeyboardInterrupt):
-                    _watch(cluster)
+                    _watch(cluster, job)
                 click.echo()
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # before every message was back: not a success
@@ -146,9 +159,39 @@ def _move_messages(brokers: Sequence[LocalBroker], number: int) -> None:
             result.append(compare(sent, received))
 
 
-def _watch(cluster: LocalCluster) -> None:
-    """Wait until a broker ends by itself and is not back soon, which should not happen."""
-    while any(broker.is_running for broker in cluster.brokers.values()):
+def _start_trucks(cluster: LocalCluster, started: contextlib.ExitStack) -> TruckJob | None:
+    if not has_spark():
+        click.echo("6. no Spark job: pip install 'kafkalike[spark]' for the last step")
+        return None
+    job = TruckJob(cluster.directory, cluster.bootstrap_servers, min(3, len(cluster.brokers)))
+    started.callback(job.stop)
+    with step("6. trucks send their positions, a Spark job reads them") as result:
+        job.start()
+        result.append(f"it says more in {job.log}")
+    return job
+
+
+def _show_trucks(job: TruckJob) -> None:
+    with step("7. speed and distance of each truck and minute, exactly once") as result:
+        rows = wait_for_all(job)
+        result.append(f"{count(len(rows), 'truck')}")
+    for line in table(rows):
+        click.echo(line)
+
+
+def _watch(cluster: LocalCluster, job: TruckJob | None) -> None:
+    """Show results until a broker ends by itself and is not back soon, which should not happen."""
+
+    def is_up() -> bool:
+        return any(broker.is_running for broker in cluster.brokers.values())
+
+    if job is not None:
+        click.echo("\n7. speed and distance of each truck in its last minute (Spark is starting):")
+        try:
+            show_live(job, is_up)
+        except JobEndedError as error:
+            click.echo(str(error))  # The cluster stays.
+    while is_up():
         time.sleep(_WATCH_S)
     raise ClusterError(f"all brokers ended; their logs are in {cluster.directory}")
 

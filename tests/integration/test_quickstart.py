@@ -24,7 +24,7 @@ QUICKSTART = [sys.executable, "-m", "scripts.first_steps"]
 
 
 def _run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [*QUICKSTART, *map(str, arguments)]
+    command = [*QUICKSTART, "--no-spark", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
 
 
@@ -44,7 +44,7 @@ def test_once_moves_all_messages_and_leaves_nothing_running(tmp_path: Path) -> N
 def test_it_stays_up_until_interrupted_and_tells_what_to_try(tmp_path: Path) -> None:
     home, port = tmp_path / "home", free_ports_in_a_row(3)
     options = ["--port", port, "--zk-port", free_base_port(1), "--zookeepers", 1, "--dir", home]
-    command = [*QUICKSTART, *map(str, options)]
+    command = [*QUICKSTART, "--no-spark", *map(str, options)]
     with Process("quickstart", command, tmp_path / "screen.log", cwd=ROOT) as quickstart:
         quickstart.wait_for_log("Ctrl-C stops everything", timeout_s=60)
         screen = quickstart.log_text()
@@ -81,7 +81,7 @@ def test_taken_zookeeper_port_is_named(tmp_path: Path, ensemble: Ensemble) -> No
 def test_nothing_is_left_running_when_the_screen_goes_away(tmp_path: Path) -> None:
     home, port = tmp_path / "home", free_ports_in_a_row(3)
     options = ["--port", port, "--zk-port", free_base_port(1), "--zookeepers", 1, "--dir", home]
-    command = [*QUICKSTART, "--once", *map(str, options)]
+    command = [*QUICKSTART, "--no-spark", "--once", *map(str, options)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as quickstart:
         assert quickstart.stdout is not None
         assert b"ZooKeeper" in quickstart.stdout.readline()
@@ -90,3 +90,16 @@ def test_nothing_is_left_running_when_the_screen_goes_away(tmp_path: Path) -> No
     assert not any(server.is_running for server in Ensemble.open(home / "zookeeper").servers)
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+@pytest.mark.long
+def test_it_ends_with_a_spark_job_and_its_results(tmp_path: Path) -> None:
+    """M82: speed and distance of ten trucks, out of a stream."""
+    options = ["--port", free_ports_in_a_row(3), "--zk-port", free_base_port(1), "--zookeepers", 1]
+    command = [*QUICKSTART, "--once", *map(str, [*options, "--dir", tmp_path / "home"])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (
+        "7. speed and distance of each truck and minute, exactly once ... 10 trucks" in done.stdout
+    )
+    assert len(re.findall(r"^  truck-\d ", done.stdout, re.MULTILINE)) == 10
