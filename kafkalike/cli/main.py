@@ -21,6 +21,12 @@ _COMMANDS: Final = {
         "explain",
         "Say in words what is the matter with a topic or a group.",
     ),
+    "generate": LazyCommand(
+        "spark_pipeline.cli.generate", "generate", "Write events for the Spark jobs."
+    ),
+    "spark": LazyCommand(
+        "spark_pipeline.cli.spark", "spark", "Submit PySpark jobs; a Spark cluster here."
+    ),
     "wire": LazyCommand(
         "kafkalike.cli.wire.group", "wire", "Turn the bytes of the protocol into JSON, and back."
     ),

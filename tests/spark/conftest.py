@@ -1,5 +1,6 @@
 """Fixtures of the tests with Spark: one session for all, a broker of its own for each module."""
 
+import importlib.util
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -7,6 +8,9 @@ from pyspark.sql import SparkSession
 
 from spark_pipeline.session import build_session
 from tests.support.broker import Broker
+
+IS_COMPLETE = all(importlib.util.find_spec(name) for name in ("numpy", "pandas", "pyarrow"))
+collect_ignore_glob = [] if IS_COMPLETE else ["test_*.py"]
 
 ALONE = {
     "offsets.topic.replication.factor": "1",
@@ -16,6 +20,11 @@ ALONE = {
     "transaction.state.log.num.partitions": "2",
     "group.initial.rebalance.delay.ms": "0",
 }
+
+
+def pytest_report_header() -> str:
+    """Say why there are no tests of Spark."""
+    return "" if IS_COMPLETE else "tests/spark is left out: pip install 'kafkalike[spark]'"
 
 
 @pytest.fixture(scope="module")

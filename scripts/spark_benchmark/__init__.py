@@ -1,0 +1,1 @@
+"""Reading with `format("kafkalike")` beside Spark's own connector, on one broker."""

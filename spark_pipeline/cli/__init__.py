@@ -1,0 +1,1 @@
+"""The commands `kafkalike generate` and `kafkalike spark`."""

@@ -1,0 +1,1 @@
+"""Entry points: settings, source, transforms, sink; no column logic."""
