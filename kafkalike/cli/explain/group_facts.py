@@ -1,12 +1,12 @@
 """What is known about a group: what its coordinator says now, and what it has written before."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from kafkalike.cli.explain.group_history import Generation, Member, generations
 from kafkalike.cli.explain.group_reasons import GroupFacts
 from kafkalike.cli.tools.group_service import partition_assignments
-from kafkalike.cli.tools.support.client import known_settings, with_admin
+from kafkalike.cli.tools.support.client import client_arguments, with_admin
+from kafkalike.cli.tools.topic_records import records_of
 from kafkalike.client.admin.admin_client import Admin
 from kafkalike.client.blocking_consumer import KafkaConsumer
 from kafkalike.client.consumer.consumer_config import ConsumerConfig
@@ -17,7 +17,6 @@ from kafkalike.protocol.errors import KafkaError
 
 _TOPIC: Final = "__consumer_offsets"
 _MOST_RECORDS: Final = 50_000
-_POLL_MS: Final = 1000
 
 
 def group_facts(settings: dict[str, Any], group: str) -> GroupFacts | None:
@@ -66,24 +65,8 @@ def _member(member: dict[str, Any]) -> Member:
 
 
 def _history(settings: dict[str, Any], group: str, partition: int) -> list[Generation]:
-    arguments = {
-        name.replace(".", "_"): value
-        for name, value in known_settings(ConsumerConfig, settings).items()
-    }
+    arguments = client_arguments(ConsumerConfig, settings)
     arguments |= {"group_id": None, "enable_auto_commit": False}
     with KafkaConsumer(**arguments) as consumer:
-        return generations(group, _records(consumer, TopicPartition(_TOPIC, partition)))
-
-
-def _records(
-    consumer: KafkaConsumer, tp: TopicPartition
-) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Yield the newest records up to the present end, oldest first."""
-    consumer.assign([tp])
-    end = consumer.end_offsets([tp])[tp]
-    start = consumer.beginning_offsets([tp])[tp]
-    consumer.seek(tp, max(start, end - _MOST_RECORDS))
-    while consumer.position(tp) < end:
-        for records in consumer.poll(_POLL_MS).values():
-            for record in records:
-                yield record.key, record.value
+        records = records_of(consumer, [TopicPartition(_TOPIC, partition)], _MOST_RECORDS)
+        return generations(group, ((record.key, record.value) for record in records))

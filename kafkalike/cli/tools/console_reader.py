@@ -8,7 +8,7 @@ from typing import Any, Final
 from kafkalike.cli.tools.client_log import warnings_shown
 from kafkalike.cli.tools.console_consumer import EARLIEST, LATEST, Reading
 from kafkalike.cli.tools.message_formatters import Formatter
-from kafkalike.cli.tools.support.client import known_settings
+from kafkalike.cli.tools.support.client import client_arguments
 from kafkalike.cli.tools.support.errors import JavaError, ToolFailure
 from kafkalike.cli.tools.support.java_names import java_text
 from kafkalike.cli.tools.support.log4j import log_line
@@ -31,8 +31,7 @@ def read_records(
     wanted: Reading, settings: dict[str, Any], show: Formatter, tells_end: bool
 ) -> int:
     """Show records until enough were shown, none came for too long, or somebody interrupts."""
-    known = known_settings(ConsumerConfig, settings)
-    arguments = {name.replace(".", "_"): value for name, value in known.items()}
+    arguments = client_arguments(ConsumerConfig, settings)
     client_id = str(arguments.setdefault("client_id", f"consumer-{settings['group.id']}-1"))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kafkalike.cli.tools.client_log import warnings_shown
 from kafkalike.cli.tools.line_reader import LineReader, LineRecord
-from kafkalike.cli.tools.support.client import known_settings
+from kafkalike.cli.tools.support.client import client_arguments
 from kafkalike.cli.tools.support.errors import JavaError, ToolFailure
 from kafkalike.cli.tools.support.java_names import java_text
 from kafkalike.cli.tools.support.log4j import log_line
@@ -50,9 +50,7 @@ def send_lines(
 
 def _arguments(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of the producer; records without key go to the partitions in turn."""
-    known = known_settings(ProducerConfig, settings)
-    known.setdefault("partitioner.class", KeyHashElseRoundRobin)
-    return {name.replace(".", "_"): value for name, value in known.items()}
+    return {"partitioner_class": KeyHashElseRoundRobin} | client_arguments(ProducerConfig, settings)
 
 
 def _send(producer: KafkaProducer, topic: str, record: LineRecord, *, sync: bool) -> None:

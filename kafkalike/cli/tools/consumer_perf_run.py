@@ -12,7 +12,7 @@ from kafkalike.cli.tools.consumer_perf_stats import (
     total_line,
 )
 from kafkalike.cli.tools.producer_perf_run import print_metrics
-from kafkalike.cli.tools.support.client import known_settings
+from kafkalike.cli.tools.support.client import client_arguments
 from kafkalike.cli.tools.support.listing import print_json
 from kafkalike.cli.tools.support.options import Parsed
 from kafkalike.cli.tools.support.progress import Progress
@@ -39,8 +39,7 @@ class Run:
         self._shows_header = not parsed.has("hide-header")
         self._shows_metrics = parsed.has("print-metrics")
         self._topic: str = parsed.value("topic")
-        known = known_settings(ConsumerConfig, settings)
-        self._settings = {name.replace(".", "_"): value for name, value in known.items()}
+        self._settings = client_arguments(ConsumerConfig, settings)
         self._join_start_ms = 0
         self._joining_ms = 0
         self._records = 0

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafkalike.cli.tools.client_log import warnings_shown
 from kafkalike.cli.tools.producer_perf_stats import ProducerStats, summary_line
-from kafkalike.cli.tools.support.client import known_settings
+from kafkalike.cli.tools.support.client import client_arguments
 from kafkalike.cli.tools.support.errors import IllegalArgumentError
 from kafkalike.cli.tools.support.java_names import java_text
 from kafkalike.cli.tools.support.listing import print_json
@@ -30,8 +30,7 @@ class Run:
         self._parsed = parsed
         self._payloads = _payloads(parsed)
         self._random = Random(0)  # each test sends the same
-        known = known_settings(ProducerConfig, settings)
-        self._settings = {name.replace(".", "_"): value for name, value in known.items()}
+        self._settings = client_arguments(ProducerConfig, settings)
         self._stats = ProducerStats(parsed.num_records, now_ms())
 
     def run(self) -> int:

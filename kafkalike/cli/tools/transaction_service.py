@@ -1,13 +1,14 @@
 """What `kafka-transactions` finds out, from brokers and from `__transaction_state`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kafkalike.cli.tools.support.client import client_settings, known_settings, with_admin
+from kafkalike.cli.tools.support.client import client_arguments, client_settings, with_admin
 from kafkalike.cli.tools.support.errors import ToolFailure
 from kafkalike.cli.tools.support.java_names import check
 from kafkalike.cli.tools.support.listing import show
 from kafkalike.cli.tools.support.options import Parsed
+from kafkalike.cli.tools.topic_records import records_of
 from kafkalike.client import KafkaConsumer
 from kafkalike.client.admin.admin_base import as_dict
 from kafkalike.client.admin.admin_client import Admin
@@ -31,7 +32,6 @@ _STATES: Final = (
     "Dead",
     "PrepareEpochFence",
 )
-_POLL_MS: Final = 500
 
 Row = dict[str, Any]
 
@@ -84,34 +84,18 @@ def producer_row(producer: Mapping[str, Any]) -> Row:
 def _transactions(parsed: Parsed) -> list[Row]:
     """Read the whole of `__transaction_state`: the last value of each transactional id."""
     values: dict[str, tuple[int, TransactionLogValue]] = {}
-    settings = known_settings(ConsumerConfig, client_settings(parsed))
-    with KafkaConsumer(**_named(settings), enable_auto_commit=False) as consumer:
+    arguments = client_arguments(ConsumerConfig, client_settings(parsed))
+    with KafkaConsumer(**arguments, enable_auto_commit=False) as consumer:
         numbers = consumer.partitions_for_topic(TRANSACTION_STATE_TOPIC) or set()
         partitions = [TopicPartition(TRANSACTION_STATE_TOPIC, p) for p in sorted(numbers)]
-        for tp, key, value in _records(consumer, partitions):
-            transactional_id = decode_transaction_log_key(key).transactional_id
+        for record in records_of(consumer, partitions):
+            transactional_id = decode_transaction_log_key(record.key).transactional_id
             values.pop(transactional_id, None)
-            if value is not None:
-                values[transactional_id] = tp.partition, decode_transaction_log_value(value)
+            if record.value is not None:
+                value = decode_transaction_log_value(record.value)
+                values[transactional_id] = record.partition, value
     leaders = with_admin(client_settings(parsed), _coordinators)
     return [transaction_row(name, leaders.get(p), v) for name, (p, v) in sorted(values.items())]
-
-
-def _named(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.replace(".", "_"): value for key, value in settings.items()}
-
-
-def _records(
-    consumer: KafkaConsumer, partitions: list[TopicPartition]
-) -> Iterable[tuple[TopicPartition, bytes, bytes | None]]:
-    consumer.assign(partitions)
-    consumer.seek_to_beginning(*partitions)
-    ends = consumer.end_offsets(partitions)
-    left = {tp for tp in partitions if consumer.position(tp) < ends[tp]}
-    while left:
-        for tp, records in consumer.poll(timeout_ms=_POLL_MS).items():
-            yield from ((tp, record.key, record.value) for record in records)
-        left = {tp for tp in left if consumer.position(tp) < ends[tp]}
 
 
 async def _coordinators(admin: Admin) -> dict[int, int]:

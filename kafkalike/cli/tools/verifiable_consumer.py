@@ -7,6 +7,7 @@ from kafkalike.cli.tools.support.argument_tool import (
     ArgumentParser,
     ArgumentTool,
     add_connection,
+    add_limit,
 )
 
 _RANGE: Final = "org.apache.kafka.clients.consumer.RangeAssignor"
@@ -19,13 +20,7 @@ def declare(parser: ArgumentParser) -> None:
     add("--topic", metavar="TOPIC", required=True, help="the topic to read")
     add("--group-id", metavar="GROUP_ID", required=True, help="the group to join")
     add("--group-instance-id", metavar="GROUP_INSTANCE_ID", help="a static member of this name")
-    add(
-        "--max-messages",
-        metavar="MAX-MESSAGES",
-        type=int,
-        default=-1,
-        help="how many; -1: until somebody ends it (default: %(default)s)",
-    )
+    add_limit(parser)
     add(
         "--session-timeout",
         metavar="TIMEOUT_MS",

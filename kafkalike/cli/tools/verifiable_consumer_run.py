@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalike.cli.tools.client_log import warnings_shown
-from kafkalike.cli.tools.support.client import known_settings, read_settings
+from kafkalike.cli.tools.support.client import client_arguments, read_settings
 from kafkalike.cli.tools.support.java_names import message_of
 from kafkalike.cli.tools.verifiable_events import StopRequest, print_event
 from kafkalike.client.blocking_consumer import KafkaConsumer
@@ -29,8 +29,7 @@ class Run:
     def run(self) -> int:
         """Read until there is enough or somebody ends it."""
         stop = StopRequest()
-        known = known_settings(ConsumerConfig, self._settings())
-        arguments = {name.replace(".", "_"): value for name, value in known.items()}
+        arguments = client_arguments(ConsumerConfig, self._settings())
         with warnings_shown("Consumer", f"consumer-{self._parsed.group_id}-1"):
             with KafkaConsumer(**arguments) as consumer:
                 print_event("startup_complete")

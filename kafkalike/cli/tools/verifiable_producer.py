@@ -7,6 +7,7 @@ from kafkalike.cli.tools.support.argument_tool import (
     ArgumentParser,
     ArgumentTool,
     add_connection,
+    add_limit,
 )
 
 
@@ -15,13 +16,7 @@ def declare(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--topic", metavar="TOPIC", required=True, help="where to write to")
     add_connection(parser)
-    add(
-        "--max-messages",
-        metavar="MAX-MESSAGES",
-        type=int,
-        default=-1,
-        help="how many; -1: until somebody ends it (default: %(default)s)",
-    )
+    add_limit(parser)
     add(
         "--throughput",
         metavar="THROUGHPUT",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalike.cli.tools.client_log import warnings_shown
-from kafkalike.cli.tools.support.client import known_settings, read_settings
+from kafkalike.cli.tools.support.client import client_arguments, read_settings
 from kafkalike.cli.tools.support.java_names import java_class, message_of
 from kafkalike.cli.tools.support.throttler import Throttler
 from kafkalike.cli.tools.verifiable_events import StopRequest, print_event
@@ -28,8 +28,7 @@ class Run:
     def run(self) -> int:
         """Send until there is enough or somebody ends it; then tell how it went."""
         stop = StopRequest()
-        known = known_settings(ProducerConfig, self._settings())
-        arguments = {name.replace(".", "_"): value for name, value in known.items()}
+        arguments = client_arguments(ProducerConfig, self._settings())
         with (
             warnings_shown("Producer", str(arguments.get("client_id", "producer-1"))),
             KafkaProducer(**arguments) as producer,

@@ -91,3 +91,14 @@ def add_connection(parser: ArgumentParser) -> None:
         metavar="HOST1:PORT1[,HOST2:PORT2[...]]",
         help="DEPRECATED, use --bootstrap-server",
     )
+
+
+def add_limit(parser: ArgumentParser) -> None:
+    """Add `--max-messages`."""
+    parser.add_argument(
+        "--max-messages",
+        metavar="MAX-MESSAGES",
+        type=int,
+        default=-1,
+        help="how many; -1: until somebody ends it (default: %(default)s)",
+    )

@@ -112,3 +112,9 @@ def known_settings(config_class: type, settings: dict[str, Any]) -> dict[str, An
                 f"WARN The configuration '{key}' was supplied but isn't a known config.\n"
             )
     return {key: value for key, value in settings.items() if key.replace(".", "_") in known}
+
+
+def client_arguments(config_class: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as the arguments of a client, without those that it does not know."""
+    known = known_settings(config_class, settings)
+    return {name.replace(".", "_"): value for name, value in known.items()}
