@@ -208,6 +208,7 @@ def _partitions(text: str) -> dict[int, tuple[list[str], list[str]]]:
     }
 
 
+@pytest.mark.long
 def test_reassignment_goes_through_all_its_steps_as_recorded(golden: GoldenCluster) -> None:
     """M84: started with a throttle, watched, cancelled, started again, done."""
     with KafkaProducer(bootstrap_servers=golden.cluster.bootstrap_servers) as producer:
@@ -234,6 +235,7 @@ def test_replica_moves_to_another_directory_as_recorded(golden: GoldenCluster) -
     wait_until(partial(golden.compare, "reassign-log-dir-verify"), 30, "the move")
 
 
+@pytest.mark.long
 def test_leaders_go_back_to_the_preferred_replicas(golden: GoldenCluster) -> None:
     """M84: after broker 3 was away, its partitions are led by others until somebody asks."""
     golden.cluster.run("kill", 3)

@@ -56,6 +56,7 @@ def _placements(*names: str) -> dict[str, tuple[list[list[int]], dict[str, str]]
     }
 
 
+@pytest.mark.long
 def test_topics_are_created_with_the_same_words(empty: GoldenCluster) -> None:
     """M84: from no topics at all to the first ones."""
     for name in (
@@ -136,6 +137,7 @@ def test_topics_grow_and_go(topics: GoldenCluster) -> None:
     topics.compare("topics-delete")
 
 
+@pytest.mark.long
 def test_lost_broker_is_seen_in_all_reports(
     ensemble: Ensemble, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
