@@ -4,6 +4,8 @@ import configparser
 import importlib
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +148,16 @@ def test_command_config_that_is_not_there_is_named() -> None:
     )
     assert found.exit == 1
     assert "java.nio.file.NoSuchFileException: nosuch" in found.stderr
+
+
+def test_help_needs_neither_twisted_nor_a_client() -> None:
+    """The first output is there at once: what takes long to load is loaded when it is needed."""
+    program = (
+        "import importlib, sys\n"
+        f"for module in {list(MODULES.values())}: importlib.import_module(module)\n"
+        "print([name for name in sys.modules if name in ('twisted', 'kafkalike.client')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert done.stdout == "[]\n", done.stderr
