@@ -70,10 +70,11 @@ def test_configs_of_a_topic_change_as_recorded(golden: GoldenCluster) -> None:
 
 
 def test_configs_of_brokers_change_as_recorded(golden: GoldenCluster) -> None:
+    """A broker describes what it has heard of, and a change is answered before all have heard."""
     golden.compare("configs-alter-broker")
-    golden.compare("configs-describe-broker")
+    wait_until(lambda: golden.compare("configs-describe-broker"))
     golden.compare("configs-alter-broker-default")
-    golden.compare("configs-describe-broker-default", shape=unordered)
+    wait_until(lambda: golden.compare("configs-describe-broker-default", shape=unordered))
     server = golden.cluster.bootstrap_servers
     run_tool(
         "kafka-configs",
