@@ -3,6 +3,7 @@
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,6 +14,7 @@ from scripts.benchmark.groups import (
     measure_group,
     measure_many_groups,
 )
+from scripts.benchmark.libraries import measure_libraries
 from scripts.benchmark.measure import measure, rss_mb
 from scripts.benchmark.plot import plot
 from scripts.benchmark.report import Report
@@ -38,6 +40,7 @@ _CLEANING = "latency while a log is cleaned"
 @click.option("--quick", is_flag=True, help="Fewer and shorter measurements, one round.")
 @click.option("--rounds", type=click.IntRange(1), help="Rounds; the median counts. [3, quick 1]")
 @click.option("--match", default="", help="Only scenarios whose name contains this text.")
+@click.option("--clients", is_flag=True, help="Measure client libraries instead of brokers.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -52,11 +55,15 @@ def main(
     quick: bool,
     rounds: int | None,
     match: str,
+    clients: bool,
     output: Path,
 ) -> None:
     """Start brokers on loopback, load them with librdkafka, print what they did and the cost."""
     names = [only] if only else ["kafkalike", *([peer] if peer else [])]
     rounds = rounds or (1 if quick else 3)
+    if clients:
+        _write(measure_libraries(rounds, is_quick=quick), rounds, output, quick=quick)
+        return
     wanted = scenarios(is_quick=quick, is_cluster=brokers > 1)
     chosen = [s for s in wanted if match in s.label or match in s.consume_label]
     with tempfile.TemporaryDirectory(prefix="kafkalike-bench-") as scratch, ExitStack() as stack:
@@ -74,12 +81,17 @@ def main(
             _run_groups(targets, rounds, report, is_quick=quick)
         if brokers == 1 and match in _CLEANING:
             _run_cleaning(targets, rounds, report, is_quick=quick)
+    _write(report, rounds, output, quick=quick, brokers=brokers)
+    plot(report, output / "bench.svg")
+    click.echo(f"Written: {output / 'bench.svg'}")
+
+
+def _write(report: Report, rounds: int, output: Path, **about: Any) -> None:
     click.echo(f"\nMedians of {rounds} round(s):\n")
     click.echo(report.table())
     output.mkdir(parents=True, exist_ok=True)
-    report.write_json(output / "bench.json", rounds=rounds, quick=quick, brokers=brokers)
-    plot(report, output / "bench.svg")
-    click.echo(f"\nWritten: {output / 'bench.json'}, {output / 'bench.svg'}")
+    report.write_json(output / "bench.json", rounds=rounds, **about)
+    click.echo(f"\nWritten: {output / 'bench.json'}")
 
 
 def _run(targets: list[Target], rounds: list[list[Scenario]], report: Report | None) -> None:

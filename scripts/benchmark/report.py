@@ -13,6 +13,7 @@ from typing import Any
 _METRICS = {
     "records_per_s": ("records/s", ",.0f"),
     "mb_per_s": ("MB/s", ",.1f"),
+    "records_per_cpu_s": ("records/CPU s", ",.0f"),
     "cpu_s_per_gb": ("CPU s/GB", ".2f"),
     "requests_per_s": ("requests/s", ",.0f"),
     "cpu_s_per_1000_requests": ("CPU s/1000 req.", ".4f"),
@@ -50,18 +51,16 @@ class Report:
         values = self._values[target].get(label, {}).get(metric)
         return median(values) if values else None
 
-    def ratio(self, label: str, metric: str) -> float | None:
-        """The first target's value over the second's."""
-        if len(self.targets) < 2:
-            return None
-        ours, theirs = (self.value(target, label, metric) for target in self.targets[:2])
-        return ours / theirs if ours is not None and theirs else None
+    def ratios(self, label: str, metric: str) -> list[float | None]:
+        """The first target's value over that of each other one."""
+        ours, *others = (self.value(target, label, metric) for target in self.targets)
+        return [ours / theirs if ours is not None and theirs else None for theirs in others]
 
     def rows(self) -> list[list[str]]:
-        """The table: one row a label and metric, medians of the targets, their ratio."""
-        heading = ["", "", *self.targets]
-        if len(self.targets) > 1:
-            heading.append("ratio")
+        """The table: one row a label and metric, medians of the targets, their ratios."""
+        others = self.targets[1:]
+        names = ["ratio"] if len(others) == 1 else [f"x {name}" for name in others]
+        heading = ["", "", *self.targets, *names]
         rows = [heading]
         for label in self.labels:
             shown = label
@@ -70,9 +69,8 @@ class Report:
                 if all(value is None for value in values):
                     continue
                 row = [shown, name, *("-" if v is None else format(v, form) for v in values)]
-                if len(self.targets) > 1:
-                    ratio = self.ratio(label, metric)
-                    row.append("-" if ratio is None else f"{ratio:.2f}")
+                ratios = self.ratios(label, metric)
+                row += ["-" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
                 rows.append(row)
                 shown = ""
         return rows
