@@ -1,9 +1,12 @@
 """The fixtures that other people's tests use, with the faults that they offer."""
 
 import os
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from kafkalike.client import KafkaConsumer, KafkaProducer
 from kafkalike.launcher.errors import ClusterError
 from kafkalike.testing import KafkaCluster
+from tests.support.source_tree import ROOT
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.ensemble
@@ -33,7 +37,7 @@ def read(cluster: KafkaCluster, topic: str, count: int) -> list[bytes]:
         consumer_timeout_ms=30_000,
     )
     try:
-        return [record.value for record, _ in zip(consumer, range(count), strict=False)]
+        return [record.value for _, record in zip(range(count), consumer, strict=False)]
     finally:
         consumer.close()
 
@@ -128,3 +132,92 @@ def is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+
+
+_TWO_TESTS = """
+from pathlib import Path
+
+def test_one(kafka_broker, tmp_path_factory):
+    Path(kafka_broker.create_topic("one"))
+
+def test_two(kafka_broker):
+    kafka_broker.create_topic("one")
+"""
+_WAITS = """
+import os
+import re
+import signal
+from pathlib import Path
+
+def test_waits(kafka_broker):
+    Path("ready").write_text("")
+    Path("fifo").open().read()
+"""
+
+
+@contextmanager
+def run_pytest(directory: Path, code: str, *options: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run somebody else's tests as they would, in a session of their own."""
+    (directory / "test_theirs.py").write_text(code)
+    (directory / "pytest.ini").write_text("[pytest]\n")
+    with subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "--basetemp=temp", *options],
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        # Ctrl-C works there although it may be ignored here (in a job of a shell's background).
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as tests:
+        try:
+            yield tests
+        finally:
+            tests.kill()
+
+
+def left_of(directory: Path) -> list[str]:
+    """Return what still runs in or for a folder, or lies there although it was a cluster's."""
+    running = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            home = str((process / "cwd").readlink())
+        except OSError:  # it has ended meanwhile
+            continue
+        if str(directory) in command or home.startswith(str(directory)):
+            running.append(command)
+    return running + [str(path) for path in directory.glob("temp/**/kafka-cluster[0-9]*")]
+
+
+@pytest.mark.long
+def test_workers_of_xdist_have_clusters_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("xdist")
+    with run_pytest(tmp_path, _TWO_TESTS, "-n", "2") as tests:
+        output, _ = tests.communicate(timeout=180)
+    assert "2 passed" in output
+    assert not left_of(tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["plain", "xdist"])
+def test_nothing_is_left_after_ctrl_c(tmp_path: Path, options: tuple[str, ...]) -> None:
+    if options:
+        pytest.importorskip("xdist")
+    os.mkfifo(tmp_path / "fifo")
+    with run_pytest(tmp_path, _WAITS, *options) as tests:
+        wait_until(lambda: (tmp_path / "ready").exists() or tests.poll() is not None, 120, "a test")
+        assert left_of(tmp_path)
+        os.killpg(tests.pid, signal.SIGINT)  # what a terminal does
+        output, _ = tests.communicate(timeout=60)
+    assert "KeyboardInterrupt" in output
+    wait_until(lambda: not left_of(tmp_path), 30, f"the end of {left_of(tmp_path)}")
+
+
+@pytest.mark.long
+def test_example_of_the_documentation_passes(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/testing.md").read_text(), re.DOTALL)
+    with run_pytest(tmp_path, code) as tests:
+        output, _ = tests.communicate(timeout=180)
+    assert "1 passed" in output
+    assert not left_of(tmp_path)
