@@ -124,7 +124,7 @@ class KafkaConsumer:
 
     async def commit(
         self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None,
         timeout_ms: int | None = None,
     ) -> None:
         """Commit offsets, of all records given so far or as told, and wait until it is done."""
@@ -134,7 +134,7 @@ class KafkaConsumer:
 
     def commit_async(
         self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
         """Commit in the background; the callback gets (offsets, error or None) in a later poll."""

@@ -7,6 +7,7 @@ loop, but only as the program's one reactor, from its first line on.)
 import asyncio  # noqa: TID251 (this module is the bridge, see docs/adr)
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -34,11 +35,10 @@ def awaited(
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """Make a coroutine method of the reactor one of asyncio."""
 
+    @wraps(method)
     async def call(self: AsyncioFace, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await in_reactor(self._thread, method(self._inner, *args, **kwargs))
 
-    call.__name__ = method.__name__
-    call.__doc__ = method.__doc__
     return call
 
 

@@ -53,6 +53,7 @@ class KafkaAdminClient(BlockingFace):
     describe_configs = waiting(Admin.describe_configs)
     alter_configs = waiting(Admin.alter_configs)
     incremental_alter_configs = waiting(Admin.incremental_alter_configs)
+    reset_configs = waiting(Admin.reset_configs)
 
     list_groups = waiting(Admin.list_groups)
     list_consumer_groups = waiting(Admin.list_consumer_groups)

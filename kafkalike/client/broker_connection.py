@@ -3,6 +3,7 @@
 Part of Kafka's `NetworkClient`: reconnect back-off, ApiVersions, client-side throttling (KIP-219).
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from twisted.internet.error import ConnectError, DNSLookupError
@@ -125,11 +126,20 @@ class BrokerConnection:
             self._throttled_until_ms = self._time.now_ms() + throttle_ms
         return answer
 
-    def send_unanswered(self, request: Message) -> None:
-        """Send a produce request with acks=0 on a connection that is ready."""
+    @property
+    def is_clogged(self) -> bool:
+        """Whether much of what was sent unanswered is not out yet."""
+        return self._channel is not None and self._channel.is_clogged
+
+    def send_unanswered(self, request: Message, on_drained: Callable[[], None]) -> None:
+        """Send a produce request with acks=0 on a connection that is ready.
+
+        While the connection is clogged nothing more should be sent; `on_drained` tells the end.
+        """
         channel = self._open_channel()
         if channel is None:
             raise NetworkError(f"broker {self.node.id} is not connected")
+        channel.watch_buffer(on_drained)
         channel.send_unanswered(request, self.version_of(request))
 
     def close(self) -> None:

@@ -1,4 +1,9 @@
-"""The errors of clients, under the names of kafka-python's `kafka.errors` where those differ."""
+"""The errors of clients, under the names of kafka-python's `kafka.errors` where those differ.
+
+Every error of the protocol is here too, whether it is named below or not.
+"""
+
+from typing import Any
 
 from kafkalike.client.config import ConfigError
 from kafkalike.client.consumer.offset_store import CommitFailedError
@@ -40,6 +45,15 @@ IncompatibleBrokerVersion = UnsupportedVersionError
 KafkaConfigurationError = ConfigError
 SaslAuthenticationFailedError = SaslAuthenticationError
 InvalidTopicError = errors.InvalidTopicError
+
+
+def __getattr__(name: str) -> Any:
+    """Find an error that a broker may answer with."""
+    found = getattr(errors, name, None)
+    if isinstance(found, type) and issubclass(found, KafkaError):
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "CommitFailedError",

@@ -13,7 +13,7 @@ from typing import Protocol as Interface
 
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import HostnameEndpoint
-from twisted.internet.interfaces import IAddress, IHandshakeListener
+from twisted.internet.interfaces import IAddress, IHandshakeListener, IPushProducer
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.internet.tcp import Connection
 from twisted.python.failure import Failure
@@ -64,7 +64,7 @@ class WaitingRoom(Interface):
         """Send a request that has no answer when it can go out."""
 
 
-@implementer(IHandshakeListener)
+@implementer(IHandshakeListener, IPushProducer)
 class BrokerChannel(Protocol):
     """One connection; several requests may be in flight, and the first fault ends it."""
 
@@ -78,7 +78,9 @@ class BrokerChannel(Protocol):
         self._secured: Deferred[None] | None = None
         self._is_secured = False
         self._tls_failure: str | None = None
+        self._on_drained: Callable[[], None] | None = None
         self.is_open = False
+        self.is_clogged = False
         self.waiting_room: WaitingRoom | None = None
         self.on_lost: Callable[[], None] | None = None
 
@@ -174,6 +176,26 @@ class BrokerChannel(Protocol):
         """Send a request without answer, also while others have to wait."""
         _, frame = self._number(request, version)
         self._write(frame)
+
+    def watch_buffer(self, on_drained: Callable[[], None]) -> None:
+        """Keep `is_clogged` true while much waits for the socket; tell when that is over.
+
+        For who sends without being answered: others wait for answers, and that is bound enough.
+        """
+        if self._on_drained is None:
+            self._on_drained = on_drained
+            cast(Any, self.transport).registerProducer(self, True)
+
+    def pauseProducing(self) -> None:  # noqa: D102, N802, RUF100
+        self.is_clogged = True
+
+    def resumeProducing(self) -> None:  # noqa: D102, N802, RUF100
+        self.is_clogged = False
+        if self._on_drained is not None:
+            self._on_drained()
+
+    def stopProducing(self) -> None:  # noqa: D102, N802, RUF100
+        self.is_clogged = False
 
     def _write(self, frame: bytes) -> None:
         """Send at once what the socket takes: Twisted would wait for the reactor's next turn."""

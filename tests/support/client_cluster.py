@@ -92,7 +92,7 @@ class FakeCluster:
         self.requests: list[tuple[int, Message]] = []
         self.hold: set[ApiKey] = set()
         self._errors: dict[ApiKey, deque[int]] = {}
-        self._connections: list[_Transport] = []
+        self.connections: list[_Transport] = []
         self._dialled = 0
 
     @property
@@ -120,7 +120,7 @@ class FakeCluster:
     def stop_broker(self, broker_id: int) -> None:
         """Refuse connections to a broker and end those there are."""
         self.down.add(broker_id)
-        for connection in self._connections:
+        for connection in self.connections:
             if connection.broker_id == broker_id:
                 connection.lose()
 
@@ -183,14 +183,14 @@ class FakeCluster:
             return True
         channel = factory.buildProtocol(None)
         transport = _Transport(self, broker_id, channel)
-        self._connections.append(transport)
+        self.connections.append(transport)
         channel.makeConnection(transport)
         transport.channel = channel
         return True
 
     def _serve_next(self) -> bool:
         """Serve one request; those of a connection are served in order, as Kafka does."""
-        for connection in self._connections:
+        for connection in self.connections:
             if connection.is_open and connection.frames and self._serve(connection):
                 return True
         return False

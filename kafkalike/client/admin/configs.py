@@ -96,6 +96,20 @@ class ConfigAdmin(AdminBase):
         """Change configs, and leave alone what is not named."""
         return await self.alter_configs(config_resources, validate_only, incremental=True)
 
+    async def reset_configs(
+        self, config_resources: Iterable[ConfigResource], validate_only: bool = False
+    ) -> dict[str, dict[str, str]]:
+        """Let the named configs have their defaults again."""
+        resources = [
+            ConfigResource(
+                resource.resource_type,
+                resource.name,
+                dict.fromkeys(resource.configs or (), (AlterConfigOp.DELETE, None)),
+            )
+            for resource in config_resources
+        ]
+        return await self.alter_configs(resources, validate_only, incremental=True)
+
     async def _ask(self, broker_id: int | None, request: Message) -> Any:
         if broker_id is None:
             return await self.ask_any(request)

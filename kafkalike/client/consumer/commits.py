@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from kafkalike.client.consumer.consumer_config import ConsumerConfig
 from kafkalike.client.consumer.group_membership import GroupMembership
 from kafkalike.client.consumer.offset_store import CommitFailedError, OffsetStore
-from kafkalike.client.consumer.offsets import OffsetAndMetadata
+from kafkalike.client.consumer.offsets import OffsetAndMetadata, as_offset
 from kafkalike.client.consumer.rebalance import Run
 from kafkalike.client.consumer.subscription_state import SubscriptionState
 from kafkalike.client.kafka_client import KafkaClient
@@ -18,7 +18,7 @@ from kafkalike.protocol.errors import KafkaError
 
 log = Logger()
 
-Committed = Mapping[TopicPartition, OffsetAndMetadata]
+Committed = Mapping[TopicPartition, OffsetAndMetadata | int]
 
 
 class Commits:
@@ -91,9 +91,9 @@ class Commits:
         if offsets is None:
             consumed = self._subscription.consumed()
             return {tp: OffsetAndMetadata(o, "", e) for tp, (o, e) in consumed.items()}
-        return {TopicPartition(*tp): _as_offset(given) for tp, given in offsets.items()}
+        return {TopicPartition(*tp): as_offset(given) for tp, given in offsets.items()}
 
-    async def _commit_once(self, offsets: Committed) -> None:
+    async def _commit_once(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         member = self._membership
         if not self._subscription.is_by_group:
             await self.store.commit(offsets)
@@ -122,10 +122,3 @@ class Commits:
         if call is not None:
             self._callbacks.append((call, (offsets, problem)))
             self._wake()
-
-
-def _as_offset(given: Any) -> OffsetAndMetadata:
-    if isinstance(given, int):
-        return OffsetAndMetadata(given)
-    epoch = getattr(given, "leader_epoch", -1)
-    return OffsetAndMetadata(given.offset, given.metadata, -1 if epoch is None else epoch)

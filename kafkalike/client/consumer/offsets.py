@@ -1,6 +1,6 @@
 """The values of a consumer's positions, with the names and fields of kafka-python's."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class OffsetAndMetadata(NamedTuple):
@@ -9,6 +9,14 @@ class OffsetAndMetadata(NamedTuple):
     offset: int
     metadata: str | None = ""
     leader_epoch: int = -1
+
+
+def as_offset(given: Any) -> OffsetAndMetadata:
+    """Read what a program gives as an offset: a number, or an object like kafka-python's."""
+    if isinstance(given, int):
+        return OffsetAndMetadata(given)
+    epoch = getattr(given, "leader_epoch", -1)
+    return OffsetAndMetadata(given.offset, given.metadata, -1 if epoch is None else epoch)
 
 
 class OffsetAndTimestamp(NamedTuple):

@@ -150,6 +150,8 @@ class Sender:
         if not connection.is_ready:
             self._get_ready(connection)
             return
+        if connection.is_clogged:
+            return  # With acks=0 nothing else would hold us back from a slow broker.
         if self._in_flight.get(node_id, 0) >= self._config.max_in_flight_requests_per_connection:
             return
         taken = self._take(batches)
@@ -218,7 +220,7 @@ class Sender:
         self, connection: BrokerConnection, request: ProduceRequest, batches: list[ProducerBatch]
     ) -> None:
         try:
-            connection.send_unanswered(request)
+            connection.send_unanswered(request, self.wake)
         except KafkaError as error:
             for batch in batches:
                 self._handle_error(batch, error)

@@ -6,7 +6,7 @@ Part of Kafka's `TransactionManager`; the numbers of batches are in `sequences`.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from kafkalike.client.consumer.offsets import ConsumerGroupMetadata, OffsetAndMetadata
+from kafkalike.client.consumer.offsets import ConsumerGroupMetadata, OffsetAndMetadata, as_offset
 from kafkalike.client.kafka_client import GROUP, TRANSACTION, KafkaClient
 from kafkalike.client.producer.producer_config import ProducerConfig
 from kafkalike.client.producer.sequences import Sequences
@@ -139,7 +139,9 @@ class TransactionManager:
         await self._end(committed=False)
 
     async def send_offsets(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        group: ConsumerGroupMetadata,
     ) -> None:
         """Commit a consumer's offsets as part of the transaction."""
         self.check_may_send()
@@ -196,10 +198,13 @@ class TransactionManager:
         self.wake()
 
     async def _commit_offsets(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        group: ConsumerGroupMetadata,
     ) -> None:
         topics: dict[str, TxnOffsetCommitRequestTopic] = {}
-        for tp, committed in offsets.items():
+        for tp, given in offsets.items():
+            committed = as_offset(given)
             topic = topics.setdefault(tp.topic, TxnOffsetCommitRequestTopic(name=tp.topic))
             topic.partitions.append(
                 TxnOffsetCommitRequestPartition(

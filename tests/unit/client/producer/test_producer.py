@@ -398,3 +398,17 @@ def test_batch_that_cannot_be_encoded_fails_and_nobody_waits_for_ever(cluster: F
     with pytest.raises(KafkaError, match="cannot be encoded"):
         future.get(0)
     assert cluster.run(producer.send_and_wait("t", b"v", partition=0)).offset == 0
+
+
+def test_slow_broker_holds_back_a_producer_that_wants_no_answers(cluster: FakeCluster) -> None:
+    producer = a_producer(cluster, acks=0)
+    cluster.run(producer.send_and_wait("t", b"1", partition=0))
+    (transport,) = [c for c in cluster.connections if c.producer is not None]
+    transport.producer.pauseProducing()
+    waiting = cluster.run(producer.send("t", b"2", partition=0))
+    cluster.advance(1000)
+    assert not waiting.is_done
+    assert values(cluster) == [b"1"]
+    transport.producer.resumeProducing()
+    cluster.run(producer.flush())
+    assert values(cluster) == [b"1", b"2"]

@@ -24,7 +24,7 @@ from kafkalike.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kafkalike.protocol.records.record_batch import iter_batches
 from tests.support.client_cluster import FakeCluster
 
-T0 = TopicPartition("t", 0)
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 @pytest.fixture
@@ -157,12 +157,12 @@ def test_what_passes_is_asked_again(
 def test_offsets_are_part_of_the_transaction(cluster: FakeCluster, producer: KafkaProducer) -> None:
     producer.begin_transaction()
     group = ConsumerGroupMetadata("g", 3, "member", None)
-    offsets = {T0: OffsetAndMetadata(9, "note")}
+    offsets = {T0: OffsetAndMetadata(9, "note"), T1: 5}  # a bare number does as well
     cluster.run(producer.send_offsets_to_transaction(offsets, group))
     cluster.run(producer.commit_transaction())
     (request,) = cluster.sent(TxnOffsetCommitRequest)
     assert (request.group_id, request.generation_id, request.member_id) == ("g", 3, "member")
-    assert cluster.committed == {T0: 9}
+    assert cluster.committed == {T0: 9, T1: 5}
     assert len(cluster.sent(EndTxnRequest)) == 1
 
 
