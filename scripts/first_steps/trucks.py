@@ -89,8 +89,7 @@ class TruckJob:
                 self._check()
                 for records in consumer.poll(timeout_ms=500).values():
                     for record in records:
-                        window = json.loads(record.value)
-                        last[window["truck_id"]] = window
+                        keep_latest(last, json.loads(record.value))
                 yield [last[truck] for truck in sorted(last)]
         finally:
             consumer.close()
@@ -110,6 +109,13 @@ class TruckJob:
         for log, process in self._processes:
             if process.poll() is not None:
                 raise JobEndedError(f"a process of the Spark step ended; see {log}")
+
+
+def keep_latest(last: dict[str, dict[str, Any]], window: dict[str, Any]) -> None:
+    """Take a window unless a later one of its truck is known: a batch has no order."""
+    known = last.get(window["truck_id"])
+    if known is None or known["window_start"] <= window["window_start"]:
+        last[window["truck_id"]] = window
 
 
 def wait_for_all(job: TruckJob) -> list[dict[str, Any]]:

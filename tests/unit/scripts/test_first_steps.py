@@ -1,6 +1,7 @@
 import pytest
 
 from scripts.first_steps.messages import MessagesLostError, compare, make
+from scripts.first_steps.trucks import keep_latest
 
 
 def test_made_messages_are_as_many_as_asked_and_all_different() -> None:
@@ -52,3 +53,10 @@ def test_partition_that_came_not_at_all_is_noticed() -> None:
     del received[2]
     with pytest.raises(MessagesLostError, match="partition 2: 15 sent, 0 received"):
         compare(make(50), received)
+
+
+def test_window_that_comes_late_does_not_hide_a_later_one() -> None:
+    last: dict[str, dict[str, object]] = {}
+    for start in ("10:01", "10:02", "10:00"):
+        keep_latest(last, {"truck_id": "a", "window_start": start})
+    assert last["a"]["window_start"] == "10:02"
