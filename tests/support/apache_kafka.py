@@ -158,7 +158,7 @@ def java_command(
 
 
 def run_tool(
-    main_class: str, *args: str | Path, input: str | bytes | None = None, timeout: float = 60
+    main_class: str, *args: str | Path, input: str | bytes | None = None, timeout: float = 180
 ) -> ToolResult:
     """Run one of Kafka's tools, such as `kafka.tools.DumpLogSegments`, to its end."""
     with tempfile.TemporaryDirectory() as scratch:
