@@ -140,7 +140,8 @@ def test_offsets_are_reset_in_every_way(
         options = f"--reset-offsets --group g-reset --topic plain:0 --execute {scenario}".split()
         found = _run(golden, *options, "--output", "json")
         assert [row["offset"] for row in json.loads(found.stdout)] == [offset]
-        assert admin.list_group_offsets("g-reset")[TopicPartition("plain", 0)].offset == offset
+        committed = admin.list_consumer_group_offsets("g-reset")
+        assert committed[TopicPartition("plain", 0)].offset == offset
         admin.delete_groups(["g-reset"])
 
 
@@ -176,8 +177,12 @@ def test_groups_are_listed_as_recorded(golden: GoldenCluster) -> None:
         group_id="g-py",
         client_id="kafka-python-live",
     )
-    old = [_member(golden, "g-old", f"old-{number}") for number in (1, 2)]
-    with live_group(golden), contextlib.closing(python):
+    with contextlib.ExitStack() as open_clients:
+        open_clients.enter_context(live_group(golden))
+        open_clients.enter_context(contextlib.closing(python))
+        old = [_member(golden, "g-old", f"old-{number}") for number in (1, 2)]
+        for member in old:
+            open_clients.enter_context(contextlib.closing(member))
         wait_until(lambda: python.poll(100) is not None and python.assignment(), 30)
         _commit_nothing(golden, "g-py2")
         for member in old:
@@ -192,8 +197,6 @@ def test_groups_are_listed_as_recorded(golden: GoldenCluster) -> None:
         for group in ("eos-group", "g-java"):
             assert _tables(found.stdout)[group] == wanted[group]
         assert "Consumer group 'g-java' has no active members." in found.stderr
-        for member in old:
-            member.close()
 
 
 def _tables(text: str) -> dict[str, list[str]]:
