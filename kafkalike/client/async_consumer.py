@@ -199,12 +199,19 @@ class KafkaConsumer:
 
     def metrics(self) -> dict[str, Any]:
         """Return what was read, under Kafka's names."""
-        fetcher = self.core.fetcher
+        fetcher, partitions = self.core.fetcher, self.core.subscription.partitions
+        lags = [
+            state.high_watermark - state.position
+            for state in partitions.values()
+            if state.high_watermark is not None and state.position is not None
+        ]
         return {
             "consumer-fetch-manager-metrics": {
                 "bytes-consumed-total": fetcher.bytes_fetched,
                 "records-consumed-total": fetcher.records_taken,
-            }
+                "records-lag-max": max([0, *lags]),
+            },
+            "consumer-coordinator-metrics": {"assigned-partitions": len(partitions)},
         }
 
     async def close(

@@ -347,6 +347,7 @@ class Sender:
         """Return what the sender has done, under Kafka's names."""
         return {
             "record-send-total": self.records_sent,
+            "batch-size-avg": self.bytes_sent / max(1, self.batches_sent),
             "batch-send-total": self.batches_sent,
             "record-byte-total": self.bytes_sent,
             "record-retry-total": self.retries,

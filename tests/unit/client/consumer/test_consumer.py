@@ -530,3 +530,13 @@ def test_close_gives_up_after_its_time(cluster: FakeCluster) -> None:
     before = cluster.reactor.seconds()
     cluster.run(consumer.close(timeout_ms=500))
     assert cluster.reactor.seconds() - before < 1
+
+
+def test_metrics_tell_how_far_behind_the_consumer_is(cluster: FakeCluster) -> None:
+    write(cluster, T0, *[b"%d" % n for n in range(5)])
+    consumer = assigned(cluster, T0, T1, max_poll_records=2)
+    read(cluster, consumer)
+    metrics = consumer.metrics()
+    fetched = metrics["consumer-fetch-manager-metrics"]
+    assert (fetched["records-consumed-total"], fetched["records-lag-max"]) == (2, 3)
+    assert metrics["consumer-coordinator-metrics"] == {"assigned-partitions": 2}

@@ -412,3 +412,16 @@ def test_slow_broker_holds_back_a_producer_that_wants_no_answers(cluster: FakeCl
     transport.producer.resumeProducing()
     cluster.run(producer.flush())
     assert values(cluster) == [b"1", b"2"]
+
+
+def test_metrics_count_what_was_sent(cluster: FakeCluster) -> None:
+    producer = a_producer(cluster, linger_ms=10)
+    cluster.fail_next(ApiKey.PRODUCE, ErrorCode.NOT_ENOUGH_REPLICAS)
+    for _ in range(3):
+        cluster.run(producer.send("t", b"v", partition=0))
+    cluster.run(producer.flush())
+    metrics = producer.metrics()
+    assert metrics["record-retry-total"] == 1
+    assert metrics["record-error-total"] == 0
+    assert metrics["batch-size-avg"] == metrics["record-byte-total"] / metrics["batch-send-total"]
+    assert metrics["buffer-available-bytes"] == producer.config.buffer_memory
