@@ -197,7 +197,9 @@ def _produce_until_acknowledged(cluster: Cluster, topic: str, lost: int) -> None
 
 def _leader_known_to(cluster: Cluster, broker_id: int, topic: str) -> int:
     view = view_from("127.0.0.1", cluster.broker(broker_id)["port"])
-    return view.partitions[TopicPartition(topic, 0)].leader
+    # A topic that has just been created may be known to its leader only.
+    found = view.partitions.get(TopicPartition(topic, 0))
+    return -1 if found is None else found.leader
 
 
 def _produce_request(topic: str) -> ProduceRequest:
