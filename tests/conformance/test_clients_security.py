@@ -40,6 +40,7 @@ from tests.support.secure_site import (
 )
 from tests.support.target import unique_topic
 from tests.support.waiting import wait_until
+from tests.support.znode_client import znode_client
 
 pytestmark = pytest.mark.ensemble
 
@@ -296,3 +297,20 @@ def test_certificate_is_exchanged_while_the_broker_runs(
     site.authority.issue("broker").write(new)
     admin.alter_configs([ConfigResource("broker", "1", {key: str(new)})])
     wait_until(lambda: serial() not in (before, exchanged))
+
+
+def test_secret_that_changes_at_run_time_is_encrypted_in_zookeeper(
+    site: SecureSite, broker: Broker, admin: KafkaAdminClient
+) -> None:
+    """`password.encoder.secret`: one more user of PLAIN; nobody reads the password anywhere."""
+    key, eve = "listener.name.sasl.plain.sasl.jaas.config", "the-password-of-eve"
+    change = ConfigResource("broker", "1", {key: site.plain_logins(eve=eve)})
+    admin.incremental_alter_configs([change])
+    wait_until(lambda: site.connect(Login("SASL", "PLAIN", "eve", eve)).close() is None)
+    with znode_client(broker.properties["zookeeper.connect"]) as znodes:
+        stored = str(znodes.data("/config/brokers/1"))
+    assert "encryptedPassword" in stored
+    assert eve not in stored
+    (described,) = admin.describe_configs([ConfigResource("broker", "1", [key])]).values()
+    assert eve not in str(described)
+    assert eve not in broker.log.read_text()

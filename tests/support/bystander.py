@@ -35,11 +35,13 @@ class Bystander:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_over.set()
-        self._thread.join(60)
-        if error is None:
-            assert self._problem is None, f"the bystander noticed: {self._problem!r}"
-            assert self.rounds > 0
+        try:
+            if error is None:
+                self.wait_rounds(3)  # what was done to the broker may show a little later
+        finally:
+            self._is_over.set()
+            self._thread.join(60)
+        assert self._problem is None, f"the bystander noticed: {self._problem!r}"
 
     def wait_rounds(self, count: int) -> None:
         """Let it do its work some more times: so long the others go on misbehaving."""

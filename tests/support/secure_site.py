@@ -50,7 +50,15 @@ PASSWORD: Final = "alice's-password"
 ADMIN_PASSWORD: Final = "admin-password"
 BROKER_PASSWORD: Final = "broker-password"
 TOKEN_KEY: Final = "the-key-of-all-tokens"
-SECRETS: Final = (PASSWORD, ADMIN_PASSWORD, BROKER_PASSWORD, TOKEN_KEY, "BEGIN PRIVATE KEY")
+ENCODER_SECRET: Final = "secret-of-the-encoder"
+SECRETS: Final = (
+    PASSWORD,
+    ADMIN_PASSWORD,
+    BROKER_PASSWORD,
+    TOKEN_KEY,
+    ENCODER_SECRET,
+    "BEGIN PRIVATE KEY",
+)
 FAR_FUTURE_S: Final = 4_000_000_000
 _SASL_PACKAGE: Final = "org.apache.kafka.common.security"
 
@@ -134,14 +142,19 @@ class SecureSite:
         """Return the address of a listener, as clients want it."""
         return f"127.0.0.1:{self.ports[listener]}"
 
+    def plain_logins(self, **others: str) -> str:
+        """Give the JAAS configuration with the passwords for PLAIN."""
+        known = {"broker": BROKER_PASSWORD, "admin": ADMIN_PASSWORD, "alice": PASSWORD, **others}
+        users = " ".join(f'user_{name}="{password}"' for name, password in known.items())
+        return (
+            f"{_SASL_PACKAGE}.plain.PlainLoginModule required username=broker "
+            f'password="{BROKER_PASSWORD}" {users};'
+        )
+
     @property
     def properties(self) -> dict[str, str]:
         """The settings of a broker."""
-        plain = (
-            f"{_SASL_PACKAGE}.plain.PlainLoginModule required username=broker "
-            f'password="{BROKER_PASSWORD}" user_broker="{BROKER_PASSWORD}" '
-            f'user_admin="{ADMIN_PASSWORD}" user_alice="{PASSWORD}";'
-        )
+        plain = self.plain_logins()
         oauth = f"{_SASL_PACKAGE}.oauthbearer.OAuthBearerLoginModule required"
         settings = {
             "listeners": ",".join(f"{name}://{self.bootstrap(name)}" for name in PROTOCOLS),
@@ -155,6 +168,7 @@ class SecureSite:
             "listener.name.mutual.ssl.client.auth": "required",
             "ssl.principal.mapping.rules": "RULE:^CN=([^,]*).*$/$1/,DEFAULT",
             "delegation.token.secret.key": TOKEN_KEY,
+            "password.encoder.secret": ENCODER_SECRET,
             "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
             "super.users": "User:broker;User:admin",
             "connection.failed.authentication.delay.ms": "50",

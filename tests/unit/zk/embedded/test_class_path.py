@@ -57,3 +57,8 @@ def test_class_path_lies_in_pyspark(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         (tmp_path / "jars" / name).touch()
     _pyspark(monkeypatch, tmp_path)
     assert sorted(class_path()) == [tmp_path / "jars" / name for name in ENOUGH]
+
+
+def test_jars_for_sasl_and_tls_are_taken_where_they_are() -> None:
+    netty = ["netty-handler-4.2.13.Final.jar", "netty-common-4.2.13.Final.jar"]
+    assert set(netty) <= set(select_jars([*OTHERS, *ENOUGH, *netty]))

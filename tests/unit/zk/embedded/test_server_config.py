@@ -103,3 +103,12 @@ def test_ensemble_is_read_back_from_its_files(servers: int) -> None:
     )
     texts = [zoo_cfg(config, number, Path("/d")) for number in range(1, servers + 1)]
     assert read_zoo_cfgs(texts) == config
+
+
+def test_locked_ensemble_wants_a_login_and_is_known_as_locked_again() -> None:
+    config = EnsembleConfig(ports=(ServerPorts(client=2181),), is_locked=True)
+    text = zoo_cfg(config, 1, Path("data"))
+    assert parse_properties(text)["enforce.auth.schemes"] == "sasl"
+    assert read_zoo_cfgs([text]) == config
+    open_one = zoo_cfg(EnsembleConfig(ports=config.ports), 1, Path("data"))
+    assert "enforce" not in open_one
