@@ -248,12 +248,20 @@ class SecureSite:
         if "SSL" in login.protocol:
             settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.ca)}
         if login.certificate is not None:
-            store = self.directory / f"{login.certificate}.pem"
-            settings |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(store)}
+            # A file as key store must have a password in Kafka 2.8; the texts themselves need none.
+            settings |= {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.key": self._one_line(f"{login.certificate}.key"),
+                "ssl.keystore.certificate.chain": self._one_line(f"{login.certificate}.crt"),
+            }
         if login.mechanism is not None:
             settings["sasl.mechanism"] = login.mechanism
             settings["sasl.jaas.config"] = _jaas(login, options)
         return settings
+
+    def _one_line(self, name: str) -> str:
+        """Give a file as the value of a properties file."""
+        return (self.directory / name).read_text().replace("\n", "\\n")
 
 
 class BearerOf:
