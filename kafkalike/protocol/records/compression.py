@@ -82,7 +82,7 @@ def decompress(
 
 def _gunzip(data: bytes | memoryview, max_bytes: int) -> bytes:
     # zlib and not cramjam: it can stop at a bound. Java reads several members as one stream.
-    parts = []
+    parts: list[bytes] = []
     left = max_bytes
     rest: bytes | memoryview = data
     while True:
@@ -90,6 +90,7 @@ def _gunzip(data: bytes | memoryview, max_bytes: int) -> bytes:
         part = stream.decompress(rest, left + 1)
         left -= len(part)
         if left < 0:
+            del part, stream, parts  # an error keeps what stands beside it for as long as it lives
             raise ValueError(f"more than {max_bytes} bytes")
         if not stream.eof:
             raise ValueError("stream ended prematurely")

@@ -2,6 +2,7 @@ import contextlib
 import gzip
 import random
 import struct
+import traceback
 import zlib
 
 import cramjam
@@ -219,3 +220,19 @@ def test_zstd_skippable_frames_are_passed_over() -> None:
 def test_zstd_bound_of_malformed_streams_is_an_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="frame"):
         zstd_output_bound(data)
+
+
+def test_refused_bomb_leaves_nothing_in_the_error() -> None:
+    """Who keeps the error for a while must not keep what was unfolded so far."""
+    bomb = compress(CompressionType.GZIP, bytes(4_000_000))
+    with pytest.raises(CorruptRecordError) as raised:
+        decompress(CompressionType.GZIP, bomb, max_bytes=2_000_000)
+    problem = raised.value.__cause__
+    assert problem is not None
+    kept = [
+        value
+        for frame, _ in traceback.walk_tb(problem.__traceback__)
+        for value in frame.f_locals.values()
+        if isinstance(value, bytes) and len(value) > 1_000_000
+    ]
+    assert not kept
