@@ -302,15 +302,16 @@ def test_certificate_is_exchanged_while_the_broker_runs(
 def test_secret_that_changes_at_run_time_is_encrypted_in_zookeeper(
     site: SecureSite, broker: Broker, admin: KafkaAdminClient
 ) -> None:
-    """`password.encoder.secret`: one more user of PLAIN; nobody reads the password anywhere."""
-    key, eve = "listener.name.sasl.plain.sasl.jaas.config", "the-password-of-eve"
-    change = ConfigResource("broker", "1", {key: site.plain_logins(eve=eve)})
-    admin.incremental_alter_configs([change])
-    wait_until(lambda: site.connect(Login("SASL", "PLAIN", "eve", eve)).close() is None)
+    """`password.encoder.secret`: the password of a key that comes with it."""
+    password = "the-password-of-the-key"
+    store = site.authority.issue("broker").write(site.directory / "locked.pem", password)
+    prefix = "listener.name.signed.ssl"
+    changes = {f"{prefix}.keystore.location": str(store), f"{prefix}.key.password": password}
+    admin.incremental_alter_configs([ConfigResource("broker", "1", changes)])
     with znode_client(broker.properties["zookeeper.connect"]) as znodes:
         stored = str(znodes.data("/config/brokers/1"))
     assert "encryptedPassword" in stored
-    assert eve not in stored
-    (described,) = admin.describe_configs([ConfigResource("broker", "1", [key])]).values()
-    assert eve not in str(described)
-    assert eve not in broker.log.read_text()
+    assert password not in stored
+    described = admin.describe_configs([ConfigResource("broker", "1", [*changes])])
+    assert password not in str(described)
+    assert password not in broker.log.read_text()
