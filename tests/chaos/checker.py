@@ -9,8 +9,8 @@
   can know that it is the same. librdkafka does this when the first of two requests in flight was
   refused (NOT_LEADER_OR_FOLLOWER) and the second came to a leader, which must refuse it
   (OUT_OF_ORDER_SEQUENCE_NUMBER): then it begins a new epoch for all partitions, also for records
-  that are written and whose answer it did not get. With Apache Kafka it does the same, so it is
-  told and not held against the brokers;
+  that are written and whose answer it did not get. By its code Apache Kafka answers the same
+  (no run has shown it), so it is told and not held against the brokers;
 - divergent: two reads of one offset gave different values, so a consumer saw what was taken back;
 - invented: a value is in the log that nobody sent.
 """

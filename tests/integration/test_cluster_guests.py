@@ -34,7 +34,7 @@ def _replicas(cluster: Cluster) -> list[tuple[int, ...]]:
 
 
 def test_guests_join_take_load_and_leave_while_records_flow(cluster: Cluster) -> None:
-    """M26, M27, M78: brokers 3 and 4 join a running cluster and leave it; no record, no error."""
+    """M26, M27: brokers 3 and 4 join a running cluster and leave it; no record, no error."""
     before = [cluster.broker(number)["pid"] for number in (0, 1, 2)]
     with Traffic(cluster.bootstrap_servers, TOPIC) as traffic:
         cluster.run("add", 2)
